@@ -52,8 +52,8 @@ struct watch {
 	struct watched_stream out, err;
 };
 
-/* Prepares a zeroed watch to search for the text, which it copies. If memory is
- * short, returns false, and the text is never found. */
+/* Prepares a zeroed watch to search for the text, which must outlive the watch.
+ * If memory is short, returns false, and the text is never found. */
 bool watch_open(struct watch *, const struct buf *text);
 void watch_free(struct watch *);
 /* Starts the search after the output that the last result has shown. */

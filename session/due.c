@@ -25,39 +25,38 @@
 #include "base/io.h"
 
 enum {
-	PARALLEL_MAX = 16,     /* maximum number of parallel commands in the
-	                        * foreground (D7) */
-	TIMEOUT_SOON = 10000,  /* time within which a timeout must expire so
-	                        * that boris waits for it, in ms (K2) */
-	START_MIN = 1000       /* time for which a call must stay open so that a
-	                        * job that cannot become a task is started, in
-	                        * ms (K2) */
+	PARALLEL_MAX = 16,     /* maximum number of foreground commands that run
+	                        * in parallel (D7) */
+	TIMEOUT_SOON = 10000,  /* maximum time until a command's timeout for
+	                        * which boris still waits, in ms (K2) */
+	START_MIN = 1000       /* minimum time that a call must stay open to
+	                        * start a job that cannot become a task, in ms
+	                        * (K2) */
 };
 
-/* Returns the decision that the given action is due now. */
+/* Decides that the action is due now. */
 static struct job_due
 due_now(enum due_action action, int64_t now)
 {
 	return (struct job_due){ action, now };
 }
 
-/* Returns the decision that nothing is due before the time `at`, in ms. */
+/* Decides that nothing is due before the time `at`, in ms. */
 static struct job_due
 due_later(int64_t at)
 {
 	return (struct job_due){ DUE_NOTHING, at };
 }
 
-/* Returns whether the job's call has been open for as long as its client
- * waits. */
+/* Returns whether the client has stopped waiting for the job. */
 static bool
 is_overdue(const struct job *job, int64_t now)
 {
 	return now >= job->hand_over_at;
 }
 
-/* Returns whether the job has to wait for an edit that was started before it and
- * whose file is locked. The edit itself does not have to wait for the queue. */
+/* Returns whether the job must wait for an earlier edit whose file is locked.
+ * The edit itself does not wait for the queue. */
 static bool
 waits_for_edit(const struct job *job, const struct queue_state *queue)
 {
@@ -73,9 +72,9 @@ can_start(const struct job *job, const struct queue_state *queue)
 	return job->background || queue->running_parallel < PARALLEL_MAX;
 }
 
-/* Returns whether a queued job has little time left until its client stops
- * waiting: less than START_MIN, and less than it has waited so far. The time is
- * not too little if the command's own timeout expires by then, or at most
+/* Returns whether the client of a queued job will soon stop waiting: in less
+ * than START_MIN, and in less time than the job has waited so far. The time is
+ * long enough if the command's own timeout expires by then or at most
  * TIMEOUT_SOON later, because boris waits for that timeout (K2). */
 static bool
 has_little_time(const struct job *job, int64_t now)
@@ -88,7 +87,7 @@ has_little_time(const struct job *job, int64_t now)
 	return job->timeout > left + TIMEOUT_SOON;
 }
 
-/* Returns how to start a job whose turn has come, or why to reject it. */
+/* Decides how to start the next job in the queue, or why to reject it. */
 static enum due_action
 choose_start(const struct job *job, const struct queue_state *queue,
              int64_t now)
@@ -99,7 +98,8 @@ choose_start(const struct job *job, const struct queue_state *queue,
 		return DUE_WORK;
 	if (is_overdue(job, now))
 		return queue->tasks_full ? DUE_REJECT_LATE : DUE_START_LATE;
-	/* The job could not become a task, so it would soon be terminated. */
+	/* Do not start a job that would soon be terminated because it cannot
+	 * become a task. */
 	if (queue->tasks_full && has_little_time(job, now))
 		return DUE_REJECT_LATE;
 	return DUE_START;
@@ -114,8 +114,8 @@ due_queued(const struct job *job, const struct queue_state *queue, int64_t now)
 		return due_now(choose_start(job, queue, now), now);
 	if (!is_overdue(job, now))
 		return due_later(job->hand_over_at);
-	/* The job needs no timer: boris decides again when the pause ends, and
-	 * then the turn of the job may have come. */
+	/* The job needs no timer, because boris decides again at the end of the
+	 * pause. Then it may be the job's turn. */
 	if (!job->parallel && queue->paused)
 		return due_later(NEVER);
 	return due_now(DUE_GIVE_UP, now);
@@ -139,7 +139,7 @@ due_started(const struct job *job, int64_t now)
 		return due_now(DUE_FAIL, now);
 	if (job->exec.ended)
 		return due_now(DUE_END, now);
-	/* Nothing more is due for a command that is being terminated. */
+	/* Nothing more is due while a command is being terminated. */
 	if (job->exec.state != EXEC_RUNNING)
 		return due_later(NEVER);
 	if (now >= job->deadline)
@@ -149,7 +149,7 @@ due_started(const struct job *job, int64_t now)
 	if (!is_overdue(job, now))
 		return due_later(job->hand_over_at < job->deadline
 		    ? job->hand_over_at : job->deadline);
-	/* Wait for a timeout that expires soon (K2). */
+	/* If the command's timeout expires soon, wait for it (K2). */
 	if (job->deadline <= now + TIMEOUT_SOON)
 		return due_later(job->deadline);
 	return due_now(DUE_HAND_OVER, now);

@@ -69,7 +69,7 @@
 #if !defined(O_PATH) && defined(ON_LINUX)
 #define O_PATH 010000000  /* <fcntl.h> defines O_PATH only for GNU programs */
 #elif !defined(O_PATH)
-#define O_PATH O_RDONLY  /* without O_PATH, a directory must be readable */
+#define O_PATH O_RDONLY  /* without O_PATH, the directory must be readable */
 #endif
 
 /* Flags of renameat2(), from linux/fs.h */
@@ -82,28 +82,28 @@
 
 enum {
 	CONTEXT = 3,                  /* number of lines shown before and after
-	                               * an occurrence */
-	LINE_SHOWN = 160,             /* number of characters shown of a line */
-	LOCK_WAIT = 1000,             /* time for which boris tries to lock a
+	                               * each occurrence */
+	LINE_SHOWN = 160,             /* maximum number of characters shown of a
+	                               * line */
+	LOCK_WAIT = 1000,             /* maximum time to wait for the lock of a
 	                               * file, in ms */
 	LOCK_INTERVAL = 20,           /* interval of attempts to lock a file, in
 	                               * ms */
-	APPEND_WAIT = 2,              /* time in which other programs may append
-	                               * to the old file, in ms */
+	APPEND_WAIT = 2,              /* time to wait for programs that still
+	                               * append to the old file, in ms */
 	APPENDED_MAX = 2 * EDIT_MAX,  /* maximum number of appended bytes that
-	                               * are carried over */
-	COPY_BYTES = 65536            /* number of bytes read and written at a
-	                               * time */
+	                               * are copied to the new file */
+	COPY_BYTES = 65536            /* number of bytes copied at a time */
 };
 
-/* How the content of a file compares with the text that was read */
+/* The current content of a file, compared with the text that was read */
 enum comparison { SAME, APPENDED, DIFFERENT };
 
 /* The result of an attempt to open and lock a file */
 enum opening { OPEN_FAILED, OPEN_BUSY, OPEN_DONE };
 
-/* A file while it is edited. boris identifies the file by its descriptor, since
- * another program may rename it in the meantime (X3). */
+/* A file that is being edited. boris identifies it by its descriptor, because
+ * another program may rename it during the edit (X3). */
 struct change {
 	struct edit *edit;
 	char *path;           /* absolute path with symbolic links resolved;
@@ -113,13 +113,13 @@ struct change {
 	                       * `path` */
 	int fd;               /* descriptor of the old file; -1 if there is
 	                       * none */
-	struct stat stat;     /* attributes of the old file before it was
-	                       * read */
+	struct stat stat;     /* attributes of the old file, determined before
+	                       * it was read */
 	struct buf old_text;  /* content of the old file */
 	struct buf new_text;  /* content of the new file */
 };
 
-/* The file with a random name that is going to replace the old file */
+/* The new file, which has a random name until it replaces the old file */
 struct new_file {
 	struct buf path;
 	const char *name;  /* name of the file in its directory; points into
@@ -129,16 +129,18 @@ struct new_file {
 };
 
 /* Two files that have exchanged their names. They stay open and locked until
- * the bytes that other programs append to the old file have been carried over
- * to the new one. */
+ * bytes that other programs append to the old file have been copied to the new
+ * one. */
 struct exchanged {
 	int old, new;  /* descriptors of the two files */
-	size_t end;    /* offset in the old file up to which it was read */
-	size_t limit;  /* offset in the old file beyond which it is not read */
+	size_t end;    /* offset in the old file up to which it was read and
+	                * copied */
+	size_t limit;  /* maximum offset in the old file up to which bytes are
+	                * copied */
 };
 
-/* Appends a line with its number. Leaves out control characters, which could
- * move the cursor of a terminal. */
+/* Appends a line with its number. Leaves out control characters, because they
+ * could move the cursor of a terminal. */
 static void
 show_line(struct buf *b, int64_t number, const struct buf *line)
 {
@@ -154,9 +156,8 @@ show_line(struct buf *b, int64_t number, const struct buf *line)
 	buf_fmt(b, cut < line->len ? "...\n" : "\n");
 }
 
-/* Appends the lines of the text around the first occurrences to edit->shown.
- * `more` is the number of lines for which an occurrence continues after its
- * first line. */
+/* Appends the first occurrences and the lines around them to edit->shown.
+ * `more` is the number of lines in an occurrence after its first line. */
 static void
 show_around(struct edit *e, const struct buf *text, int64_t more)
 {
@@ -185,8 +186,8 @@ show_around(struct edit *e, const struct buf *text, int64_t more)
 	}
 }
 
-/* Reads the open file to its end, even if its reported size is 0, as for files
- * in /proc. Returns false with errno set on failure. */
+/* Reads the open file to its end. Ignores its reported size, which is 0 for
+ * files in /proc. Returns false with errno set on failure. */
 static bool
 read_file(struct change *c)
 {
@@ -212,8 +213,8 @@ read_file(struct change *c)
 	return false;
 }
 
-/* Returns whether an edit that creates a file may replace the existing one,
- * because that is an empty regular file of the same user. */
+/* Returns whether an edit that creates a file may replace the existing one: it
+ * must be an empty regular file of the same user. */
 static bool
 is_empty_and_own(const struct stat *st)
 {
@@ -221,7 +222,7 @@ is_empty_and_own(const struct stat *st)
 	    st->st_uid == geteuid();
 }
 
-/* Returns the errno that explains why the file must not be changed, or 0. */
+/* Returns 0 if the file can be edited, or the errno that explains why not. */
 static int
 find_obstacle(const struct change *c)
 {
@@ -241,8 +242,8 @@ find_obstacle(const struct change *c)
 }
 
 /* Locks the file against edits by other boris processes, without waiting.
- * Returns false if another process has locked it. If the system cannot lock the
- * file, returns true, and the edit is made without a lock. */
+ * Returns false if another process has locked it. If the file system does not
+ * support locks, returns true, and the edit continues without a lock. */
 static bool
 try_lock(int fd)
 {
@@ -256,8 +257,8 @@ try_lock(int fd)
 #endif
 }
 
-/* Unlocks and closes the file if it is open. Closing alone might not unlock it,
- * because a process that was just forked may still have it open. */
+/* Unlocks and closes the file if it is open. Closing it does not unlock it
+ * while a process that was just forked still has it open. */
 static void
 unlock_and_close(int *fd)
 {
@@ -293,7 +294,7 @@ open_directory(struct change *c)
 	return c->dir >= 0;
 }
 
-/* Returns whether both structs describe the same file. */
+/* Returns whether both structs describe the same file, whatever its content. */
 static bool
 is_same_file(const struct stat *a, const struct stat *b)
 {
@@ -310,10 +311,10 @@ is_at(const struct change *c, const char *name, int fd)
 	    fstat(fd, &opened) == 0 && is_same_file(&named, &opened);
 }
 
-/* Tries to open and lock the file, unless it must not be changed, such as a
- * FIFO or a device. Returns OPEN_DONE on success, also if the file does not
- * exist and the edit creates it. Returns OPEN_BUSY if another process has
- * locked the file, or OPEN_FAILED with errno set. */
+/* Tries to open and lock the file. Returns OPEN_DONE on success, or if the file
+ * does not exist and the edit creates it. Returns OPEN_BUSY if another process
+ * has locked the file. Otherwise returns OPEN_FAILED with errno set, for
+ * instance if the file is a FIFO or a device. */
 static enum opening
 try_open(struct change *c)
 {
@@ -337,8 +338,9 @@ try_open(struct change *c)
 	return OPEN_DONE;
 }
 
-/* Opens the directory, and tries to open and lock the file in it. Returns the
- * result of try_open(), or OPEN_FAILED with errno set. */
+/* Opens the directory, and tries to open and lock the file in it. If the
+ * directory cannot be opened, returns OPEN_FAILED with errno set; otherwise,
+ * the result of try_open(). */
 static enum opening
 open_file(struct change *c)
 {
@@ -352,7 +354,8 @@ read_old_file(struct change *c)
 {
 	if (c->fd < 0)
 		return true;
-	/* The file may have changed before it was locked. */
+	/* The file may have changed before it was locked, so determine its
+	 * attributes again. */
 	if (fstat(c->fd, &c->stat) < 0)
 		return false;
 	errno = find_obstacle(c);
@@ -385,8 +388,8 @@ compare(const struct change *c)
 }
 
 /* Returns whether both structs describe the same file with the same size and
- * change time. The clock for file times is coarse, so two changes in quick
- * succession can have the same time. */
+ * change time. Two changes in quick succession can have the same time, because
+ * the clock for file times is coarse. */
 static bool
 is_same_version(const struct stat *a, const struct stat *b)
 {
@@ -396,9 +399,9 @@ is_same_version(const struct stat *a, const struct stat *b)
 	    a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* Returns whether the file was neither changed nor replaced since it was read,
- * or whether there is still no such file. Compares the content too, because the
- * clock for file times is coarse. */
+/* Returns whether the file was neither changed nor replaced since it was read.
+ * If there was no file, returns whether that is still so. Compares the content
+ * too, because the clock for file times is coarse. */
 static bool
 is_unchanged(const struct change *c)
 {
@@ -410,7 +413,7 @@ is_unchanged(const struct change *c)
 	    compare(c) == SAME;
 }
 
-/* Writes the bytes of the buffer from offset `from` up to `to` to the same
+/* Writes the bytes from offset `from` up to `to` of the buffer to the same
  * offsets of the file. Returns 0, or -1 with errno set. */
 static int
 write_part(int fd, const struct buf *b, size_t from, size_t to)
@@ -428,9 +431,9 @@ write_part(int fd, const struct buf *b, size_t from, size_t to)
 
 #ifdef ON_LINUX
 
-/* Copies the extended attributes, including ACLs and security labels. Also
- * removes an ACL that the new file has inherited from its directory. Returns
- * false on failure. */
+/* Copies the extended attributes, including ACLs and security labels. Removes
+ * an ACL that the new file has inherited from its directory. Returns false on
+ * failure. */
 static bool
 copy_xattrs(int from, int to)
 {
@@ -466,14 +469,14 @@ copy_xattrs(int from, int to)
 static bool
 copy_attributes(const struct change *c, int fd)
 {
-	/* Set the mode last, because a change of the owner clears some of its
-	 * bits. */
+	/* Set the mode last, because changing the owner clears some bits of the
+	 * mode. */
 	return fchown(fd, c->stat.st_uid, c->stat.st_gid) == 0 &&
 	    copy_xattrs(c->fd, fd) && fchmod(fd, c->stat.st_mode & 07777) == 0;
 }
 
-/* Returns whether the file has more than `size` bytes. Returns false if its
- * size cannot be determined. */
+/* Returns whether the file has more than `size` bytes; false if its size cannot
+ * be determined. */
 static bool
 is_longer(int fd, off_t size)
 {
@@ -482,9 +485,9 @@ is_longer(int fd, off_t size)
 	return fstat(fd, &now) == 0 && now.st_size > size;
 }
 
-/* Removes the bytes from offset `from` up to `to` from the file, by moving the
- * bytes after them. Bytes that other programs append in the meantime are moved
- * as well, up to a limit. Returns 0, or -1 with errno set. */
+/* Removes the bytes from offset `from` up to `to` from the file by moving the
+ * following bytes. Also moves bytes that other programs append meanwhile, up to
+ * a limit. Returns 0, or -1 with errno set. */
 static int
 remove_range(int fd, off_t from, off_t to)
 {
@@ -494,7 +497,7 @@ remove_range(int fd, off_t from, off_t to)
 
 	for (;;) {
 		n = pread(fd, bytes, sizeof(bytes), to);
-		/* Another program may have appended bytes since pread(). */
+		/* Another program may have appended bytes after pread(). */
 		if (n == 0 && is_longer(fd, to))
 			continue;
 		if (n == 0)
@@ -510,8 +513,8 @@ remove_range(int fd, off_t from, off_t to)
 	}
 }
 
-/* Appends all of the bytes, or none of them, at the current end of the file.
- * Returns the offset after them, or -1 with errno set. */
+/* Appends either all bytes or none to the end of the file. Returns the offset
+ * after them, or -1 with errno set. */
 static off_t
 append(int fd, const char *bytes, size_t len)
 {
@@ -533,9 +536,9 @@ append(int fd, const char *bytes, size_t len)
 	return -1;
 }
 
-/* Appends bytes of one file to another: from the offset `at` to the end of the
- * file, but not beyond the offset `limit`. Returns the offset up to which the
- * bytes were appended. */
+/* Appends the bytes of one file from the offset `at` to another file, but no
+ * bytes after the offset `limit`. Returns the offset up to which the bytes were
+ * appended. */
 static size_t
 carry_over(int from, size_t at, size_t limit, int to)
 {
@@ -551,10 +554,10 @@ carry_over(int from, size_t at, size_t limit, int to)
 	return at;
 }
 
-/* Appends to the new file the bytes that other programs have appended to the
- * old one. Their number is limited, because a program might never stop. Keeps
- * both files open, because a program that has the old file open may be about to
- * append. */
+/* Copies to the new file the bytes that other programs have appended to the old
+ * one. Limits their number, because a program might never stop. Keeps both
+ * files open, because a program that has opened the old file may still append
+ * to it. */
 static void
 carry_over_and_keep(struct change *c, struct new_file *file)
 {
@@ -569,8 +572,8 @@ carry_over_and_keep(struct change *c, struct new_file *file)
 	file->kept = true;
 }
 
-/* Carries over the bytes that were appended to the old file after the first
- * time, and closes both files. */
+/* Copies the last bytes that other programs have appended to the old file, and
+ * closes both files. */
 static void
 finish_exchange(struct edit *e)
 {
@@ -598,7 +601,7 @@ rename_with(const struct change *c, const char *from, const char *to,
 #endif
 }
 
-/* Gives a new file its name, unless another file has that name. Returns
+/* Gives a new file its final name, unless another file has that name. Returns
  * EDIT_DONE, or EDIT_FAILED with errno set. */
 static enum edit_outcome
 take_free_name(const struct change *c, const char *from)
@@ -609,8 +612,8 @@ take_free_name(const struct change *c, const char *from)
 	if (errno != EEXIST &&
 	    rename_with(c, from, c->name, RENAME_NOREPLACE) == 0)
 		return EDIT_DONE;
-	/* Without renameat2(), the earlier check that the name is free must
-	 * suffice. */
+	/* Without renameat2(), rely on the earlier check that the name is
+	 * free. */
 	if (errno != EEXIST && renameat(c->dir, from, c->dir, c->name) == 0)
 		return EDIT_DONE;
 	return EDIT_FAILED;
@@ -626,8 +629,8 @@ has_same_owner_and_mode(const struct stat *a, const struct stat *b)
 }
 
 /* Returns whether the file with the given name is the old file, unchanged
- * except for appended bytes. Its change time is not compared, because renaming
- * the file has changed it. */
+ * except for appended bytes. Ignores its change time, because renaming changes
+ * it. */
 static bool
 is_old_file(const struct change *c, const char *name)
 {
@@ -660,20 +663,20 @@ exchange_back(const struct change *c, const struct new_file *file)
 	bool old_still_there = is_at(c, file->name, c->fd);
 	size_t len = c->new_text.len;
 
-	/* This call fails only if another program has removed c->name since the
+	/* This call fails only if another program has removed c->name after the
 	 * exchange. Then the name stays free. */
 	rename_with(c, file->name, c->name, RENAME_EXCHANGE);
-	/* If file->name does not refer to the new file now, it refers to a file
-	 * of another program. */
+	/* If file->name no longer refers to the new file, it refers to another
+	 * program's file. */
 	if (!is_at(c, file->name, file->fd))
 		rename_with(c, file->name, c->name, RENAME_EXCHANGE);
 	else if (old_still_there)
 		carry_over(file->fd, len, len + APPENDED_MAX, c->fd);
 }
 
-/* Exchanges the names of the two files. If another program has changed or
- * replaced the old file since the last check, undoes the exchange. If the
- * system cannot exchange names, renames the new file over the old one. */
+/* Exchanges the names of the old and the new file. Undoes the exchange if
+ * another program has changed or replaced the old file since the last check. If
+ * the system cannot exchange names, renames the new file over the old one. */
 static enum edit_outcome
 exchange_names(const struct change *c, const struct new_file *file)
 {
@@ -686,16 +689,16 @@ exchange_names(const struct change *c, const struct new_file *file)
 	/* Another program has removed one of the two files. */
 	if (errno == ENOENT)
 		return EDIT_CHANGED;
-	/* Any other error means that the system or the file system cannot
-	 * exchange names. */
+	/* After any other error, the system or the file system cannot exchange
+	 * names. */
 	if (renameat(c->dir, file->name, c->dir, c->name) < 0)
 		return EDIT_FAILED;
 	return EDIT_DONE;
 }
 
-/* Creates the new file, with a random name, so that other users cannot guess
- * the name and create the file first. If boris is killed, its guard process
- * removes the file. Returns false with errno set on failure. */
+/* Creates the new file. Its random name prevents other users from creating it
+ * first. If boris is killed, its guard process removes the file. Returns false
+ * with errno set on failure. */
 static bool
 create_new_file(const struct change *c, struct guard *guard,
                 struct new_file *file)
@@ -705,7 +708,7 @@ create_new_file(const struct change *c, struct guard *guard,
 	char unique[17];
 
 	*file = (struct new_file){ .fd = -1 };
-	/* random_hex() may not set errno. After EPERM, the old file is written
+	/* random_hex() may not set errno. EPERM makes boris write the old file
 	 * in place; see forbids_new_file(). */
 	errno = EPERM;
 	if (!random_hex(unique, 8))
@@ -719,8 +722,8 @@ create_new_file(const struct change *c, struct guard *guard,
 }
 
 /* Writes the new file and flushes it to the disk. Returns false with errno set
- * on failure. EPERM means that the file cannot get the attributes of the old
- * one. */
+ * on failure. EPERM means that the attributes of the old file cannot be copied
+ * to it. */
 static bool
 fill_new_file(const struct change *c, int fd)
 {
@@ -741,8 +744,8 @@ take_name(struct change *c, struct new_file *file)
 
 	if (c->fd < 0)
 		return take_free_name(c, file->name);
-	/* Lock the new file, so that other edits wait until the appended bytes
-	 * were carried over. */
+	/* Lock the new file until the appended bytes have been copied to it, so
+	 * that other edits wait. */
 	try_lock(file->fd);
 	outcome = exchange_names(c, file);
 	if (outcome == EDIT_DONE)
@@ -750,8 +753,8 @@ take_name(struct change *c, struct new_file *file)
 	return outcome;
 }
 
-/* Removes the random name, which may now refer to the old file, and closes the
- * new file unless it is kept open. Keeps errno. */
+/* Removes the random name, which refers to the old file after an exchange.
+ * Closes the new file unless it must stay open. Keeps errno. */
 static void
 close_new_file(const struct change *c, struct guard *guard,
                struct new_file *file)
@@ -767,8 +770,8 @@ close_new_file(const struct change *c, struct guard *guard,
 	errno = error;
 }
 
-/* Writes the new text to a new file, which then takes the name of the old one.
- * If the outcome is EDIT_FAILED, errno is set; see fill_new_file(). */
+/* Writes the new text to a new file, which then replaces the old one. If the
+ * outcome is EDIT_FAILED, errno is set; see fill_new_file(). */
 static enum edit_outcome
 write_new_file(struct change *c, const struct job *job)
 {
@@ -790,18 +793,19 @@ write_new_file(struct change *c, const struct job *job)
  * 	before   | old text | appended | extension | later |
  * 	after    | new text            | appended  | later | */
 struct overwrite {
-	size_t start;          /* offset of the first byte that differs */
+	size_t start;          /* offset of the first byte that the edit
+	                        * changes */
 	size_t stop;           /* offset after the last byte to overwrite; not
-	                        * used with an extension, since the text is then
-	                        * written up to its end */
-	struct buf appended;   /* bytes that other programs have appended before
-	                        * the extension */
+	                        * used with an extension, since then everything
+	                        * up to the end is written */
+	struct buf appended;   /* bytes that other programs appended before the
+	                        * extension */
 	size_t extension;      /* offset of the extension */
 	size_t extension_end;  /* offset after the extension; 0 if there is
 	                        * none */
 };
 
-/* Finds the range of bytes that differ, so that no others are overwritten. If
+/* Finds the range of bytes that differ, so that only these are overwritten. If
  * the texts differ in length, the range ends with the shorter one. */
 static void
 find_difference(const struct change *c, struct overwrite *o)
@@ -817,8 +821,8 @@ find_difference(const struct change *c, struct overwrite *o)
 		o->stop--;
 }
 
-/* Extends the file at its end by the number of bytes that the edit adds.
- * Returns false with errno set on failure; the file is then not extended. */
+/* Extends the file by the number of bytes that the edit adds. Returns false
+ * with errno set on failure, and leaves the size unchanged. */
 static bool
 extend_file(const struct change *c, struct overwrite *o)
 {
@@ -830,7 +834,7 @@ extend_file(const struct change *c, struct overwrite *o)
 		return false;
 	o->extension = (size_t)end - more;
 	o->extension_end = (size_t)end;
-	/* Some file systems report only at fsync() that they are full. */
+	/* Some file systems report a full disk only at fsync(). */
 	if (fsync(c->fd) == 0)
 		return true;
 	error = errno;
@@ -848,8 +852,8 @@ remove_extension(const struct change *c, const struct overwrite *o)
 	    (off_t)o->extension, (off_t)o->extension_end) == 0;
 }
 
-/* Reads the bytes that other programs have appended before the extension.
- * Returns false if they are too many or cannot be read, or if the file has
+/* Reads the bytes that other programs appended before the extension. Returns
+ * false if there are too many, if they cannot be read, or if the file has
  * become shorter. */
 static bool
 read_appended(const struct change *c, struct overwrite *o)
@@ -867,9 +871,9 @@ read_appended(const struct change *c, struct overwrite *o)
 	return n == (ssize_t)len;
 }
 
-/* Writes the bytes of `text` that differ, and after the text the bytes that
- * other programs have appended before the extension. Returns false with errno
- * set on failure. */
+/* Writes the changed bytes of `text`. After the text, writes the bytes that
+ * other programs appended before the extension. Returns false with errno set on
+ * failure. */
 static bool
 write_over(int fd, const struct buf *text, const struct overwrite *o)
 {
@@ -884,8 +888,8 @@ write_over(int fd, const struct buf *text, const struct overwrite *o)
 	    (ssize_t)appended->len;
 }
 
-/* Writes the old bytes back and removes the extension. Returns false if that
- * fails. Keeps errno. */
+/* Restores the old bytes and removes the extension. Returns false on failure.
+ * Keeps errno. */
 static bool
 undo_overwrite(const struct change *c, const struct overwrite *o)
 {
@@ -897,8 +901,8 @@ undo_overwrite(const struct change *c, const struct overwrite *o)
 	return undone;
 }
 
-/* Removes the bytes by which the edit makes the file shorter. Returns false
- * with errno set on failure. */
+/* Shortens the file if the edit makes it shorter. Returns false with errno set
+ * on failure. */
 static bool
 shorten_file(const struct change *c)
 {
@@ -907,8 +911,8 @@ shorten_file(const struct change *c)
 	return remove_range(c->fd, from, to) == 0 && fsync(c->fd) == 0;
 }
 
-/* Writes the new text into the file. On failure, writes the old bytes back,
- * unless the file was already made shorter. */
+/* Writes the new text into the file. On failure, restores the old text, unless
+ * the file has already been shortened. */
 static enum edit_outcome
 overwrite_file(const struct change *c, struct overwrite *o)
 {
@@ -926,8 +930,8 @@ overwrite_file(const struct change *c, struct overwrite *o)
 	return EDIT_IN_PLACE;
 }
 
-/* Writes the new text to a file in /proc or /sys. Such a file takes all bytes
- * in one write and cannot be truncated. */
+/* Writes the new text to a file in /proc or /sys. Such a file must be written
+ * with one write() and cannot be truncated. */
 static enum edit_outcome
 write_kernel_file(const struct change *c)
 {
@@ -936,9 +940,9 @@ write_kernel_file(const struct change *c)
 	return EDIT_IN_PLACE;
 }
 
-/* Writes the new text into the old file itself. Bytes that other programs
- * append in the meantime are kept, even on failure. If the outcome is
- * EDIT_FAILED or EDIT_BROKEN, errno is set. */
+/* Overwrites the old file with the new text. Keeps bytes that other programs
+ * append meanwhile, even on failure. If the outcome is EDIT_FAILED or
+ * EDIT_BROKEN, errno is set. */
 static enum edit_outcome
 write_in_place(const struct change *c)
 {
@@ -958,26 +962,28 @@ write_in_place(const struct change *c)
 	return outcome;
 }
 
-/* Returns whether the given error of write_new_file() means that a new file
- * cannot replace the old one, although the old one may be writable. */
+/* Returns whether the errno of write_new_file() means that no new file can
+ * replace the old one. The old one may still be writable. */
 static bool
 forbids_new_file(int error)
 {
 	switch (error) {
 	case EACCES:  /* boris may not write to the directory */
-	case EPERM:   /* no random name, or attributes that cannot be copied */
-	case EROFS:   /* only the file itself is mounted writable */
+	case EPERM:   /* no random name is available, or attributes cannot be
+	               * copied */
+	case EROFS:   /* only the file, not its directory, is mounted
+	               * writable */
 	case EBUSY:   /* the file is a mount point */
-	case ENOENT:  /* a directory such as /proc, in which files cannot be
-	               * created */
+	case ENOENT:  /* no file can be created in the directory, such as
+	               * /proc */
 		return true;
 	default:
 		return false;
 	}
 }
 
-/* Writes the new text, if possible to a new file. If the outcome is EDIT_FAILED
- * or EDIT_BROKEN, errno is set. */
+/* Writes the new text to a new file if possible, or else in place. If the
+ * outcome is EDIT_FAILED or EDIT_BROKEN, errno is set. */
 static enum edit_outcome
 write_change(struct change *c, const struct job *job)
 {
@@ -987,8 +993,8 @@ write_change(struct change *c, const struct job *job)
 		errno = EFBIG;
 		return EDIT_FAILED;
 	}
-	/* Do not replace a file with several hard links, because its other
-	 * names would keep the old text. */
+	/* Overwrite a file with several hard links. If it were replaced, its
+	 * other names would keep the old text. */
 	if (c->fd >= 0 && c->stat.st_nlink != 1)
 		return write_in_place(c);
 	outcome = write_new_file(c, job);
@@ -997,16 +1003,16 @@ write_change(struct change *c, const struct job *job)
 	return outcome;
 }
 
-/* Returns the number of lines in the text after its first line. */
+/* Returns the number of lines after the first line of the text. */
 static int64_t
 lines_after_first(const struct buf *text)
 {
 	return text->len > 0 ? buf_lines(text->data, text->len - 1) : 0;
 }
 
-/* Makes the new text of the file. Returns EDIT_DONE if the text has to be
- * written, otherwise the outcome of the edit. If the outcome is EDIT_FAILED,
- * errno is set. */
+/* Computes the new text of the file. Returns EDIT_DONE if it must be written,
+ * otherwise the outcome of the edit. If the outcome is EDIT_FAILED, errno is
+ * set. */
 static enum edit_outcome
 replace_in_file(struct change *c)
 {
@@ -1036,7 +1042,7 @@ replace_in_file(struct change *c)
 	return EDIT_DONE;
 }
 
-/* Uses `new` as the text of a file that is created. Returns EDIT_DONE. */
+/* Sets the text of a file that the edit creates. Returns EDIT_DONE. */
 static enum edit_outcome
 use_new_text(struct change *c)
 {
@@ -1045,8 +1051,8 @@ use_new_text(struct change *c)
 	return EDIT_DONE;
 }
 
-/* Makes the edit after the file was opened and locked. If the outcome is
- * EDIT_FAILED or EDIT_BROKEN, errno is set. */
+/* Edits the file, which is open and locked. If the outcome is EDIT_FAILED or
+ * EDIT_BROKEN, errno is set. */
 static enum edit_outcome
 change_file(struct change *c, const struct job *job)
 {
@@ -1064,7 +1070,7 @@ change_file(struct change *c, const struct job *job)
 	return outcome;
 }
 
-/* Returns the word for the outcome that is used in the log (A1). */
+/* Returns the word for the outcome in the log (A1). */
 static const char *
 status_for_log(const struct edit *e)
 {
@@ -1093,8 +1099,8 @@ end_change(struct change *c)
 	free(c->path);
 }
 
-/* Records the time of the first attempt to lock the file. Returns whether boris
- * should try again to lock it. */
+/* Records when the file was first found locked. Returns whether to try
+ * again. */
 static bool
 record_lock_attempt(struct edit *e, int64_t now)
 {
@@ -1113,8 +1119,8 @@ set_outcome(struct edit *e, enum edit_outcome outcome, int error)
 		e->error = error;
 }
 
-/* Makes the edit if the file could be opened, and stores the outcome.
- * `open_error` is the errno of OPEN_FAILED. */
+/* Edits the file if it could be opened, and stores the outcome. `open_error` is
+ * the errno of OPEN_FAILED. */
 static void
 finish_change(struct change *c, struct job *job, enum opening opening,
               int open_error)
@@ -1152,8 +1158,8 @@ log_outcome(const struct job *job)
 	log_end(job, status_for_log(e), reason, e->path, clock_now());
 }
 
-/* Opens the file and makes the edit, or sets job->work_at to try again if the
- * file is locked. Returns REJECT_NONE, or REJECT_NO_LOG with job->error set. */
+/* Opens and edits the file. If the file is locked, sets job->work_at to try
+ * again. Returns REJECT_NONE, or REJECT_NO_LOG with job->error set. */
 static enum job_rejection
 make_edit(struct job *job, struct change *c, int64_t now)
 {
@@ -1166,7 +1172,7 @@ make_edit(struct job *job, struct change *c, int64_t now)
 		return REJECT_NONE;
 	}
 	job->work_started = true;
-	/* No edit is made without a record in the log (A2). */
+	/* Make no edit without a record in the log (A2). */
 	if (log_start(job, "edit", e->path) < 0) {
 		job->error = errno;
 		return REJECT_NO_LOG;

@@ -69,7 +69,7 @@ job_queued(const struct job *job)
 const char *
 job_status(const struct job *job, bool ended)
 {
-	/* A command that boris could not kill may still be running. */
+	/* A command that boris could not kill may still run. */
 	if (!ended || (job->kill_requested && !job->exec.shell_ended))
 		return "running";
 	if (job->kill_requested)

@@ -2,9 +2,9 @@
 #ifndef SESSION_JOB_H
 #define SESSION_JOB_H
 
-/* A job is one command or one edit, from its request to its end. The tool that
- * reads the request fills in the job, a session runs it, and results are
- * written from it. Only session.c changes the state of a job. */
+/* A job is one command or one edit, from its request to its end. A tool fills
+ * in the job, a session runs it, and results are written from it. Only
+ * session.c changes its state. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,29 +49,29 @@ struct secret;  /* in secret.c */
 
 struct job {
 	const struct options *options;
-	const char *session;  /* name of the session; the log contains its last
-	                       * 8 digits */
+	const char *session;  /* name of the session; the log contains only its
+	                       * last 8 digits */
 
-	/* The request. If `do_work` is NULL, the job is a command. */
+	/* The request. The job is a command if `do_work` is NULL, otherwise an
+	 * edit. */
 	struct exec exec;             /* the command and its state */
-	/* Carries out an edit. If it sets `work_at`, it is called again. Returns
+	/* Makes an edit. If it sets `work_at`, it must be called again. Returns
 	 * REJECT_NONE, or the reason why the edit is rejected. */
 	enum job_rejection (*do_work)(struct job *, const char *dir,
 	                              int64_t now);
-	void *work;                   /* the edit that do_work() carries out */
+	void *work;                   /* the edit that do_work() makes */
 	void (*free_work)(void *);
 	size_t work_bytes;            /* memory that `work` occupies, in
 	                               * bytes */
-	struct buf description;       /* purpose of the command, for the list of
-	                               * tasks */
+	struct buf description;       /* purpose of the command, shown in the
+	                               * list of tasks */
 	char *cwd;                    /* directory given for this job, or
 	                               * NULL */
 	int64_t timeout;              /* timeout of the command, in ms; 0 for a
 	                               * task without a timeout */
 	bool capped;                  /* `timeout` was reduced to the maximum */
 	bool background;              /* the job is a task from the start */
-	struct output_bounds bounds;  /* limits of the output that results
-	                               * show */
+	struct output_bounds bounds;  /* limits of the output in results */
 	struct buf client;            /* the client that sent the request, as
 	                               * JSON members for the log */
 
@@ -79,71 +79,71 @@ struct job {
 	enum job_state state;
 	enum job_rejection rejected;
 	int error;                  /* errno that explains `rejected` */
-	char *start_dir;            /* directory of the command; NULL until the
-	                             * start */
-	char *tracked_dir;          /* directory that the session tracked at the
-	                             * start */
+	char *start_dir;            /* directory in which the command starts;
+	                             * NULL until then */
+	char *tracked_dir;          /* directory tracked by the session when the
+	                             * job was started */
 	char *dir;                  /* directory in which the next command will
 	                             * start */
 	char id[33];                /* id of a task, in hexadecimal; otherwise
-	                             * empty; set by session.c, which moves a
-	                             * job with an id to LIST_BACKGROUND */
+	                             * empty. Only session.c sets it; a job with
+	                             * an id is in LIST_BACKGROUND. */
 	int64_t work_at;            /* time of the next call of do_work(), in
 	                             * ms; 0 before the first call and after the
 	                             * last one */
-	bool work_started;          /* the edit was made or has failed, so its
-	                             * outcome must be reported */
+	bool work_started;          /* the edit was made or has failed; a result
+	                             * must report its outcome */
 	int64_t log_number;         /* number of the job in the log; 0 until the
 	                             * start */
 	int64_t queued_at;          /* time at which the job was queued, in
 	                             * ms */
 	int64_t started_at;         /* time of the start, in ms; 0 until then */
-	int64_t ended_at;           /* time of the end, or of the rejection in
-	                             * the queue, in ms; 0 until then */
+	int64_t ended_at;           /* time at which the job ended or was
+	                             * rejected, in ms; 0 until then */
 	int64_t deadline;           /* end of the timeout, in ms; or NEVER */
-	int64_t call_limit;         /* maximum time for which the call can be
-	                             * open (mcp/clients.h), in ms; 0 if there
-	                             * is no limit */
-	int64_t hand_over_at;       /* time at which the call reaches
-	                             * `call_limit` and the command becomes a
-	                             * task, in ms; or NEVER */
+	int64_t call_limit;         /* the client's timeout for the call
+	                             * (mcp/clients.h), in ms; 0 if there is
+	                             * none */
+	int64_t hand_over_at;       /* time at which `call_limit` expires and
+	                             * the command becomes a task, in ms; or
+	                             * NEVER */
 	bool timed_out;             /* the command was terminated because its
 	                             * timeout expired, or because its call
 	                             * ended and it could not become a task */
 	bool kill_requested;        /* kill_pid or the end of the session has
 	                             * requested a kill, and boris has not given
-	                             * up */
+	                             * it up */
 	bool cancelled;
-	bool shows_dir;             /* the text of the result shows `dir` */
-	bool server_deadline;       /* `deadline` is that of --bg-timeout */
-	bool too_many_tasks;        /* the job could not become a task, since
+	bool shows_dir;             /* the result shows `dir` */
+	bool server_deadline;       /* `deadline` comes from --bg-timeout */
+	bool too_many_tasks;        /* the job could not become a task, because
 	                             * too many were running */
-	bool limit_reached;         /* `call_limit` has ended the call, or
-	                             * prevented the start of the job; not set
-	                             * if the call was abandoned */
-	bool abandoned;             /* a timer of the client has ended the
-	                             * call */
+	bool limit_reached;         /* `call_limit` has expired: it ended the
+	                             * call or prevented the start of the job;
+	                             * not set if the call was abandoned */
+	bool abandoned;             /* the client has ended the call because of
+	                             * its timeout */
 	bool not_run;               /* the job was abandoned and rejected, and
-	                             * no result has reported that */
-	bool survivor_logged;       /* the log contains a record that boris
-	                             * cannot terminate the command */
+	                             * no result has reported this */
+	bool survivor_logged;       /* boris has logged that it cannot terminate
+	                             * the command */
 	struct job_stream out;
 	struct job_stream err;
 	struct prompt prompt;       /* whether the terminal waits for input;
 	                             * BUSY if it does not take input */
-	struct buf typed;           /* end of the typed lines, which the
-	                             * terminal may echo */
+	struct buf typed;           /* the last typed lines, which the terminal
+	                             * may echo */
 
-	/* What results have reported. The session_mark_...() and job_mark_...()
-	 * functions set these members. */
+	/* Events that results have reported. Only the session_mark_...() and
+	 * job_mark_...() functions set these members. */
 	bool prompt_reported;     /* a result has reported that the terminal
-	                           * waits for input, and how to answer */
+	                           * waits for input, and how to respond */
 	int64_t asked_at;         /* `since` of the last prompt that was
 	                           * reported, in ms */
 	bool end_reported;        /* a result has reported the end of the
 	                           * task */
-	bool abandoned_reported;  /* a result has reported what happened after
-	                           * the call was abandoned */
+	bool abandoned_reported;  /* a result has reported the outcome of the
+	                           * abandoned call */
 	bool survivor_reported;   /* a result has reported that boris could not
 	                           * terminate the cancelled command */
 
@@ -152,61 +152,61 @@ struct job {
 	                         * job */
 	struct list_node node;  /* node of the job in `list` */
 	bool parallel;          /* the job runs in parallel with the queue */
-	int refs;               /* number of calls that refer to the job */
-	bool read;              /* the final result of the task was sent */
+	int refs;               /* number of open calls that refer to the job */
+	bool read;              /* a client has received the final result of the
+	                         * task */
 
 	/* Private to secret.c */
-	struct secret *secret;  /* FIFO for a secret; NULL until it is needed */
+	struct secret *secret;  /* FIFO through which a person enters a secret;
+	                         * NULL until needed */
 };
 
-/* Returns a new job. Its members are zeroed, except for `options` and
+/* Returns a new job with zeroed members, except for `options` and
  * `hand_over_at`. */
 struct job *job_new(const struct options *);
-/* Frees a job whose command was freed by exec_free(). Does nothing if the job
+/* Frees a job. exec_free() must have freed its command. Does nothing if the job
  * is NULL. */
 void job_free(struct job *);
-/* Returns the size of the memory that the job occupies in the queue, in bytes
- * (P10). */
+/* Returns the memory that a queued job occupies, in bytes (P10). */
 size_t job_bytes(const struct job *);
 
-/* Returns whether the job has the id of a task. That includes finished tasks,
- * and commands that ended in the foreground after their call was abandoned. The
- * state JOB_TASK means that the task is running. */
+/* Returns whether the job has a task id. Finished tasks have one, and so do
+ * commands that ended in the foreground after their call was abandoned. (A
+ * running task has the state JOB_TASK.) */
 bool job_has_id(const struct job *);
-/* Returns how long the job has been running or, if it has ended, how long it
- * ran, in ms. */
+/* Returns the run time of the job until now or until its end, in ms. */
 int64_t job_elapsed(const struct job *, int64_t now);
-/* Returns how long the job was queued before it was started or given up, in
- * ms. */
+/* Returns the time from queuing the job to its start or rejection, in ms. */
 int64_t job_queued(const struct job *);
-/* Returns the status that a result reports (B), such as "running". `ended` says
- * whether the result reports that the job has ended. */
+/* Returns the status for a result, such as "running" (B). `ended` says whether
+ * the result reports the end of the job. */
 const char *job_status(const struct job *, bool ended);
-/* Returns whether boris cannot terminate the job's command (E12). */
+/* Returns whether boris has failed to terminate the job's command (E12). */
 bool job_survives(const struct job *);
 /* Returns whether the job is a running task with a terminal. */
 bool job_takes_input(const struct job *);
-/* Returns whether the job is an edit that has been started, and that waits for
- * the next call of do_work(). */
+/* Returns whether the job is a started edit that waits for the next call of
+ * do_work(). */
 bool job_is_waiting_edit(const struct job *);
-/* Returns whether the job's program is being started. After JOB_START_WAIT,
- * returns false, because the start may be blocked, for instance by a hung
- * mount. */
+/* Returns whether the job's program is being started. Returns false after
+ * JOB_START_WAIT, because a start can be blocked for long, for instance by a
+ * hung mount. */
 enum { JOB_START_WAIT = 1000 };  /* ms */
 bool job_is_starting(const struct job *, int64_t now);
-/* Returns whether the job's program was not started within JOB_START_WAIT, so
+/* Returns whether the start of the program takes longer than JOB_START_WAIT, so
  * that its directory seems not to respond (E11). */
 bool job_dir_hangs(const struct job *, int64_t now);
 
-/* Updates `prompt`. If no call waits for the job, the function only checks
- * whether its terminal asks for a secret (I5). */
+/* Checks whether the job's terminal waits for input, and updates `prompt`. If
+ * no call waits for the job, only checks whether the terminal asks for a secret
+ * (I5). */
 void job_read_prompt(struct job *, int64_t now);
 
-/* Marks all output of a running job as reported by a result. The last output of
- * a finished task is not marked, since every call that waits for the task shows
+/* Marks the output of a running job as reported by a result. The last output of
+ * a finished task is not marked, since each call that waits for the task shows
  * it. */
 void job_mark_output_reported(struct job *);
-/* Marks that a result has reported the given prompt of the job's terminal. */
+/* Records that a result has reported the given prompt of the job's terminal. */
 void job_mark_prompt_reported(struct job *, const struct prompt *);
 
 #endif

@@ -16,16 +16,18 @@
 #include "base/message.h"
 #include "json.h"
 
-enum { LOCK_TIME = 1000 };  /* longest wait for the lock, in ms */
+enum { LOCK_TIME = 1000 };  /* maximum time to wait for the lock on the log, in
+                             * ms */
 
 struct log {
-	int fd;          /* descriptor of the log; 2 is stderr, which other
-	                  * processes share */
+	int fd;          /* descriptor of the log; 2 is stderr, shared with
+	                  * other processes */
 	bool torn;       /* the last record was written only in part */
-	bool lock_busy;  /* another process has not released its lock yet */
+	bool lock_busy;  /* another process still has the lock */
 };
 
-/* Returns whether records can be appended to the file. A FIFO could block. */
+/* Returns whether records can be appended to the file. A FIFO is rejected,
+ * because writing to it could block. */
 static bool
 is_log_file(int fd)
 {
@@ -60,8 +62,8 @@ log_open(struct log **log, const char *file)
 }
 
 /* Starts a record with a newline and the members that all records have.
- * log_finish() drops the newline unless it follows a torn line. Returns false
- * if there is no log. */
+ * log_finish() drops this newline unless an incomplete line precedes it.
+ * Returns false if there is no log. */
 static bool
 log_begin(struct buf *b, const struct job *job, const char *event)
 {
@@ -81,10 +83,10 @@ log_begin(struct buf *b, const struct job *job, const char *event)
 	return true;
 }
 
-/* Locks the file. Without the lock, a record that another server is writing
- * could look torn, because the kernel writes it page by page. Commands can lock
- * the file too, so boris continues without the lock after LOCK_TIME. Then it
- * does not wait again until that lock is released. */
+/* Locks the log. The kernel writes a record page by page, so without the lock,
+ * another server's record could look incomplete. Since commands could lock the
+ * file too, boris continues without the lock after LOCK_TIME, and does not wait
+ * for that lock again. */
 static void
 lock_file(struct log *log)
 {
@@ -108,9 +110,9 @@ unlock_file(struct log *log)
 	fcntl(log->fd, F_SETLK, &lock);
 }
 
-/* Returns whether the file ends with a part of a line, which may be left if the
- * disk was full. If the last byte cannot be read, the result is true, because a
- * blank line does no harm. */
+/* Returns whether the log ends with an incomplete line, for instance after the
+ * disk was full. Returns true if the last byte cannot be read, because a blank
+ * line does no harm. */
 static bool
 ends_torn(int fd)
 {
@@ -122,9 +124,9 @@ ends_torn(int fd)
 	return pread(fd, &last, 1, st.st_size - 1) < 1 || last != '\n';
 }
 
-/* Writes the record to the log in one piece, so that it does not mix with the
- * records of other processes. Drops the newline at its start unless that ends a
- * torn line. Returns 0, or -1 with errno set. */
+/* Writes the record with one write(), so that it does not mix with the records
+ * of other processes. Drops the newline at its start unless an incomplete line
+ * precedes it. Returns 0, or -1 with errno set. */
 static int
 write_record(struct log *log, struct buf *b)
 {
@@ -145,8 +147,8 @@ write_record(struct log *log, struct buf *b)
 	return -1;
 }
 
-/* Ends the record, writes it to the log, and frees it. Returns 0, or -1 with
- * errno set. */
+/* Completes the record, writes it to the log, and frees it. Returns 0, or -1
+ * with errno set. */
 static int
 log_finish(struct buf *b, const struct job *job)
 {
@@ -169,8 +171,8 @@ log_finish(struct buf *b, const struct job *job)
 	return result;
 }
 
-/* Frees a record for which allocation has failed, because a client has sent a
- * very long text (E7). Returns -1 with errno set. */
+/* Frees a record that is too large to allocate, for instance because a client
+ * has sent a very long text (E7). Returns -1 with errno set. */
 static int
 log_give_up(struct buf *b)
 {
@@ -284,7 +286,7 @@ log_end(const struct job *job, const char *status, const char *error,
 		json_put_number(&b, "stderr_bytes",
 		    output_bytes(job->err.text));
 	}
-	/* Ignore a failure, because the log already contains the start of the
-	 * job. */
+	/* Ignore a failure, because the start of the job is already in the
+	 * log. */
 	log_finish(&b, job);
 }

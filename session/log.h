@@ -2,9 +2,9 @@
 #ifndef SESSION_LOG_H
 #define SESSION_LOG_H
 
-/* The log: a record of what boris does, for the person who runs it (A). Each
- * event is one JSON object on a line of its own. Without --log, the functions
- * of this module do nothing and succeed. */
+/* The log of boris's actions, for the person who runs the server (A). Each
+ * record is one line with a JSON object. Without --log, the functions of this
+ * module do nothing and succeed. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,18 +13,18 @@
 
 struct log;  /* the open file */
 
-/* Opens the log, or creates it with mode 0600 (A3). If *log is already open,
- * replaces its file (H9). /dev/stderr means descriptor 2, which is not opened
- * again. Returns NULL on success. On failure, returns the reason and leaves
- * *log unchanged. */
+/* Opens the log, and creates it with mode 0600 if necessary (A3). If *log is
+ * already open, replaces its file (H9). /dev/stderr means descriptor 2, which
+ * is not opened again. Returns NULL on success. On failure, returns the reason
+ * and leaves *log unchanged. */
 const char *log_open(struct log **, const char *file);
 
-/* The functions that return an int must be called before the action that they
+/* Functions that return an int must be called before the action that they
  * record. They return 0, or -1 with errno set; then the action must not be
  * taken (A2). */
 
-/* Records that a command is started, or that an edit is made. job->log_number
- * is its number. `path` is the directory of the command, or the file of the edit. */
+/* Records the start of a command or of an edit. job->log_number is its number.
+ * `path` is the directory of the command or the file of the edit. */
 int log_start(const struct job *, const char *event, const char *path);
 
 /* Records that a client types the given text into a terminal. If the terminal
