@@ -655,8 +655,8 @@ is_old_file(const struct change *c, const char *name)
  *   first exchange back            old      new            old      other
  *   second exchange back                                   other    old
  *
- * In this table, "old" is the old file, or a file that has replaced it. The file
- * that has file->name at the end is removed. */
+ * In this table, "old" is the old file, or another program's replacement of it.
+ * Finally, the file with the name file->name is removed. */
 static void
 exchange_back(const struct change *c, const struct new_file *file)
 {

@@ -21,11 +21,13 @@
 #include "session/log.h"
 
 enum {
-	SESSION = 16,        /* number of digits in the name of a session */
-	ID = 8,              /* number of digits in the id of a FIFO */
-	ACCEPTED = 0400,     /* mode of the FIFO after its line was typed */
-	ANSWER_TIME = 10000  /* time limit for boris to read the secret, in
-	                      * ms */
+	SESSION = 16,        /* length of a session's name in file names, in
+	                      * digits */
+	ID = 8,              /* length of a FIFO's id, in digits */
+	ACCEPTED = 0400,     /* mode of the FIFO after its line was typed into
+	                      * the terminal */
+	ANSWER_TIME = 10000  /* maximum time to wait until boris has read the
+	                      * secret, in ms */
 };
 #define FIFO ".secret"
 #define PROMPT ".prompt"
@@ -36,11 +38,11 @@ struct secret {
 	int in_poll;
 	char id[ID + 1];  /* random id in the names of the FIFO and the prompt
 	                   * file */
-	struct buf path;  /* path of the FIFO without its suffix */
+	struct buf path;  /* path of the FIFO, without its suffix */
 };
 
-/* Overwrites a secret with zeros. The pointer is volatile, so that compilers do
- * not remove the stores. */
+/* Overwrites a secret with zeros. The pointer is volatile, so that the compiler
+ * does not remove the stores. */
 static void
 wipe(volatile char *p, size_t n)
 {
@@ -69,9 +71,9 @@ secret_close(struct job *job, bool typed)
 	if (s == NULL || s->path.len == 0)
 		return;
 	if (typed)
-		fchmod(s->fd, ACCEPTED);  /* cannot fail, since boris owns the
-		                           * FIFO */
-	/* Another process may have removed the files already. */
+		fchmod(s->fd, ACCEPTED);  /* does not fail, because boris owns
+		                           * the FIFO */
+	/* Another process may already have removed the files. */
 	tempfile_remove(job->options->files, path_with(&s->path, FIFO));
 	tempfile_remove(job->options->files, path_with(&s->path, PROMPT));
 	buf_free(&s->path);
@@ -91,7 +93,7 @@ is_private(int fd, mode_t type)
 }
 
 /* Opens a file, but only if it is private to the current user. Another user may
- * have created it, or may have moved a file there that he can read. Returns the
+ * have created it, or moved a readable file to its path. Returns the
  * descriptor, or -1. */
 static int
 open_own(const char *name, int flags, mode_t type)
@@ -103,8 +105,9 @@ open_own(const char *name, int flags, mode_t type)
 	return fd;
 }
 
-/* Creates the FIFO and opens it. Opening it also for writing prevents an end of
- * file when a writer closes it. Sets s->fd, to -1 on failure. */
+/* Creates the FIFO and opens it for reading and writing. Opening it for writing
+ * too prevents end of file when a writer closes it. Sets s->fd, to -1 on
+ * failure. */
 static void
 create_fifo(struct job *job)
 {
@@ -117,7 +120,7 @@ create_fifo(struct job *job)
 		s->fd = open_own(s->path.data, O_RDWR, S_IFIFO);
 }
 
-/* Creates the file with the last line of the terminal. If that fails, the
+/* Writes the last line of the terminal to the prompt file. If that fails, the
  * person sees no prompt. */
 static void
 write_prompt(struct job *job)
@@ -133,9 +136,9 @@ write_prompt(struct job *job)
 	buf_free(&line);
 }
 
-/* Creates the FIFO and the file with the prompt. Their id is random and new
- * each time, so that no other user can guess the names and create the files
- * first. On failure, the next call tries again. */
+/* Creates the FIFO and the prompt file. Their id is random and new each time,
+ * so that no other user can guess the names and create the files first. On
+ * failure, the next call tries again. */
 static void
 open_fifo(struct job *job)
 {
@@ -153,7 +156,7 @@ open_fifo(struct job *job)
 		secret_close(job, false);
 }
 
-/* Returns the job's struct secret, which it creates if necessary. */
+/* Returns the job's struct secret, and creates it if necessary. */
 static struct secret *
 secret_of(struct job *job)
 {
@@ -203,8 +206,8 @@ secret_poll_add(struct job *job, struct loop *loop)
 	loop_until(loop, job->prompt.recheck_at);
 }
 
-/* Types a line into the terminal, unless that cannot be logged. Returns whether
- * the line was typed. */
+/* Logs and types a line into the terminal. Returns whether the line was typed;
+ * it is not typed if it cannot be logged. */
 static bool
 type_secret(struct job *job, const char *line, size_t len, int64_t now)
 {
@@ -225,7 +228,7 @@ secret_dispatch(struct job *job, const struct loop *loop)
 
 	if (!secret_offer(job) || !ready)
 		return;
-	/* Use only the first line. */
+	/* Use only the first line of the input. */
 	n = read(s->fd, bytes, sizeof(bytes));
 	if (n > 0)
 		end = memchr(bytes, '\n', (size_t)n);
@@ -237,8 +240,7 @@ secret_dispatch(struct job *job, const struct loop *loop)
 	wipe(bytes, sizeof(bytes));
 }
 
-/* Prints the id of the FIFO with the given name and the last line of its
- * terminal, as "ID: LINE". */
+/* Prints the FIFO's id and the last line of its terminal, as "ID: LINE". */
 static void
 show_prompt(const char *fifo)
 {
@@ -257,8 +259,8 @@ show_prompt(const char *fifo)
 	buf_free(&path);
 }
 
-/* Returns whether the name is that of a FIFO. If id is not empty, the FIFO must
- * have that id. */
+/* Returns whether a file name is the name of a FIFO for a secret. If `id` is
+ * not empty, the FIFO must have that id. */
 static bool
 is_fifo_name(const char *name, const char *id)
 {
@@ -271,9 +273,9 @@ is_fifo_name(const char *name, const char *id)
 	    strcmp(name + before + ID, FIFO) == 0;
 }
 
-/* Opens all FIFOs that have a reader, and shows their prompts. If id is not
- * empty, only the FIFO with that id counts. Returns the number of FIFOs, and
- * sets *fd to the last one. */
+/* Opens all FIFOs that boris is reading, and prints their prompts. If `id` is
+ * not empty, considers only the FIFO with that id. Returns the number of FIFOs,
+ * and sets *fd to the last one. */
 static int
 find_fifos(const char *id, int *fd)
 {
@@ -300,12 +302,12 @@ find_fifos(const char *id, int *fd)
 static void
 interrupted(int sig)
 {
-	(void)sig;  /* makes pselect() return, and nothing else */
+	(void)sig;  /* The signal only has to interrupt pselect(). */
 }
 
 /* Blocks all signals, and sets *waiting to a signal mask for pselect(). With
- * this mask, signals that would end or stop boris interrupt pselect() instead,
- * so the mode of the terminal is always restored. */
+ * this mask, signals that would terminate or stop boris interrupt pselect()
+ * instead, so the terminal mode is always restored. */
 static void
 block_signals(sigset_t *waiting)
 {
@@ -316,7 +318,7 @@ block_signals(sigset_t *waiting)
 	size_t i;
 
 	sigfillset(waiting);
-	sigdelset(waiting, SIGTTOU);  /* stops boris if it is in the
+	sigdelset(waiting, SIGTTOU);  /* lets the terminal stop boris in the
 	                               * background */
 	sigprocmask(SIG_SETMASK, waiting, NULL);
 	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
@@ -325,9 +327,9 @@ block_signals(sigset_t *waiting)
 	}
 }
 
-/* Reads a line from stdin, which may arrive in parts. Returns its length with
- * the newline, which is added if the last line of a file lacks it. Returns 0 if
- * there is no complete line, or if a signal has arrived. */
+/* Reads a line from stdin, which may arrive in parts. Adds a newline if the
+ * last line of a file has none. Returns the length with the newline, or 0 if
+ * there is no complete line or a signal has arrived. */
 static size_t
 read_line(char *line, const sigset_t *waiting)
 {
@@ -352,7 +354,7 @@ read_line(char *line, const sigset_t *waiting)
 	return len + 1;
 }
 
-/* Reads a line from stdin, without echo if that is a terminal. Returns its
+/* Reads a line from stdin. Turns off echo if stdin is a terminal. Returns its
  * length, or 0 on failure, like read_line(). */
 static size_t
 read_secret(char *line)
@@ -373,7 +375,7 @@ read_secret(char *line)
 	return len;
 }
 
-/* Writes the line to the FIFO and waits until boris has closed its end. Returns
+/* Writes the line to the FIFO and waits until boris closes the FIFO. Returns
  * whether boris has typed the line, which the mode of the FIFO shows. SIGPIPE
  * must be blocked. */
 static bool
@@ -390,7 +392,7 @@ send_secret(int fd, const char *line, size_t len)
 }
 
 /* Reads a secret from stdin and sends it to the FIFO. Returns the exit status
- * of boris. */
+ * for boris --secret. */
 static int
 read_and_send(int fd)
 {

@@ -21,28 +21,29 @@
  * with a terminal can have one. */
 void secret_poll_add(struct job *, struct loop *);
 
-/* Reads a line from the FIFO if it is ready. If the terminal still asks for a
- * secret, types the line into it. The line does not appear in the log. */
+/* Reads a line from the FIFO if one is available. Types the line into the
+ * terminal if it still asks for a secret. The line is not logged. */
 void secret_dispatch(struct job *, const struct loop *);
 
 /* Creates the FIFO if the terminal asks for a secret; otherwise removes it.
- * Returns whether it exists. */
+ * Returns whether the FIFO exists. */
 bool secret_offer(struct job *);
 
 /* Returns the id of the job's FIFO. The last call of secret_offer() must have
  * returned true. */
 const char *secret_id(const struct job *);
 
-/* Removes the FIFO, if there is one. `typed` says whether its line was typed
- * into the terminal. */
+/* Removes the FIFO, if there is one. `typed` confirms to the writer that its
+ * line was typed into the terminal. */
 void secret_close(struct job *, bool typed);
 
-/* Removes the FIFO and frees its memory. Must be called before job_free(). */
+/* Removes the FIFO and frees the struct secret. Must be called before
+ * job_free(). */
 void secret_free(struct job *);
 
-/* Runs the command `boris --secret`: reads a secret from stdin and sends it to
- * a FIFO. `dir` is the absolute path of the directory of the FIFOs. `id` is
- * that of the FIFO, or empty if there is only one. Returns the exit status: 0
+/* Runs `boris --secret`: reads a secret from stdin and sends it to a FIFO.
+ * `dir` is the absolute path of the directory that contains the FIFOs. `id` is
+ * the FIFO's id, or empty if there is only one FIFO. Returns the exit status: 0
  * if the secret was typed; otherwise 1, with a message on stderr. */
 int secret_ask(const char *dir, const char *id);
 

@@ -40,12 +40,12 @@
 #include "session/secret.h"
 
 enum {
-	ID_LEN = 8,       /* number of digits in a task's id, except in a shared
+	ID_LEN = 8,       /* length of a task's id, except in a shared
 	                   * session */
-	TEXT_KEPT = 800,  /* number of bytes of a command that are kept after
-	                   * its start (T7) */
-	NOT_RUN_MAX = 10  /* maximum number of rejected jobs that are kept until
-	                   * a result has reported them (E6) */
+	TEXT_KEPT = 800,  /* number of bytes of a command's text that are kept
+	                   * after its start (T7) */
+	NOT_RUN_MAX = 10  /* maximum number of rejected jobs that wait for a
+	                   * result to report them (E6) */
 };
 
 /* Returns the job that contains the list node, or NULL if the node is NULL. */
@@ -61,16 +61,15 @@ first_in(const struct session *s, enum session_list list)
 	return job_at(s->list[list].first);
 }
 
-/* Returns the next job in the list of the given job, or NULL if there is
- * none. */
+/* Returns the job that follows in the same list, or NULL. */
 static struct job *
 next_in(const struct job *job)
 {
 	return job_at(job->node.next);
 }
 
-/* Returns the list that the job belongs to. A job with an id is in
- * LIST_BACKGROUND whatever its state is. */
+/* Returns the list for the job's state. A job with an id belongs to
+ * LIST_BACKGROUND in any state. */
 static struct list *
 list_for(struct session *s, const struct job *job)
 {
@@ -97,7 +96,7 @@ leave_list(struct job *job)
 	job->list = NULL;
 }
 
-/* Moves the job to the list that it belongs to. */
+/* Moves the job to the list for its state. */
 static void
 update_list(struct session *s, struct job *job)
 {
@@ -107,8 +106,8 @@ update_list(struct session *s, struct job *job)
 	}
 }
 
-/* Adds n, which is 1 or -1, to the number of jobs that are in the same state as
- * this job. */
+/* Adds n, which is 1 or -1, to the session's count of jobs in this job's
+ * state. */
 static void
 count_job(struct session *s, const struct job *job, int n)
 {
@@ -135,15 +134,16 @@ count_job(struct session *s, const struct job *job, int n)
 	}
 }
 
-/* Changes the state of the job, the numbers of jobs, and the list that contains
- * the job. No other function may change the state. */
+/* Changes the state of the job, updates the counts of jobs, and moves the job
+ * to the right list. No other function may change the state. */
 static void
 set_state(struct session *s, struct job *job, enum job_state state)
 {
 	count_job(s, job, -1);
 	job->state = state;
 	count_job(s, job, 1);
-	/* Forget the prompt: a terminal is checked only while its task runs. */
+	/* Forget the prompt, since a terminal is checked only while its task
+	 * runs. */
 	job->prompt = (struct prompt){ .state = TERMINAL_BUSY };
 	update_list(s, job);
 }
@@ -157,24 +157,24 @@ session_drop(struct session *s, struct job *job)
 	job_free(job);
 }
 
-/* Returns whether the job is a task that runs or has not been read. */
+/* Returns whether the job is a task that is still running, or whose result no
+ * client has read. */
 static bool
 is_listed(const struct job *job)
 {
 	return job_has_id(job) && !job->read;
 }
 
-/* Returns whether the job's call was abandoned and no result has reported
- * that. */
+/* Returns whether the job's call was abandoned, and no result has reported that
+ * yet. */
 static bool
 is_unreported(const struct job *job)
 {
 	return job->abandoned && !job->abandoned_reported;
 }
 
-/* Frees the output of a finished job if no call refers to the job or will read
- * it. Also frees the job itself, unless some of its processes still run or keep
- * its pipes open. */
+/* Frees the output of a finished job if no call needs it. Also frees the job,
+ * unless some of its processes still run or keep its pipes open. */
 static void
 drop_if_done(struct session *s, struct job *job)
 {
@@ -206,7 +206,7 @@ session_reject(struct session *s, struct job *job, enum job_rejection why)
 }
 
 /* If more than unread_max finished tasks have not been read, forgets the one
- * that ended first. Returns whether it did; then there may be another one. */
+ * that ended first. Returns whether a task was forgotten; more may follow. */
 static bool
 forget_oldest(struct session *s)
 {
@@ -242,7 +242,7 @@ record_end(const struct job *job, int64_t now)
 	log_end(job, status, rejected ? strerror(job->error) : NULL, NULL, now);
 }
 
-/* Returns whether any task of the session has had the given id. */
+/* Returns whether any task of the session has ever had this id. */
 static bool
 has_had_id(const struct session *s, const char *id)
 {
@@ -255,8 +255,8 @@ has_had_id(const struct session *s, const char *id)
 	return false;
 }
 
-/* Gives the job an id that no other task of the session has had (T1), and moves
- * it to LIST_BACKGROUND. Returns false if no random number is available. */
+/* Gives the job a task id that is new in this session (T1), and moves it to
+ * LIST_BACKGROUND. Returns false if no random number is available. */
 static bool
 give_id(struct session *s, struct job *job)
 {
@@ -270,8 +270,8 @@ give_id(struct session *s, struct job *job)
 	return true;
 }
 
-/* Removes the id of a rejected job, if it has one, and moves the job to the list
- * that it then belongs to. */
+/* Removes the id of a rejected job, if any, and moves the job to the list for
+ * its state. */
 static void
 remove_id(struct session *s, struct job *job)
 {
@@ -279,9 +279,8 @@ remove_id(struct session *s, struct job *job)
 	update_list(s, job);
 }
 
-/* Turns a command that has ended in the foreground into a finished task, so
- * that its result can still be read. If no id is available, the result is
- * lost. */
+/* Makes a finished task of a command that has ended in the foreground, so that
+ * its result can still be read. If no id is available, the result is lost. */
 static void
 keep_result(struct session *s, struct job *job)
 {
@@ -289,7 +288,7 @@ keep_result(struct session *s, struct job *job)
 }
 
 /* Rejects a job whose process could not change to its directory. If that is the
- * tracked directory, the session changes to --workdir, or to / if --workdir
+ * session's directory, the session changes to --workdir, or to / if --workdir
  * does not exist either (D5). */
 static void
 reject_dir(struct session *s, struct job *job)
@@ -303,7 +302,7 @@ reject_dir(struct session *s, struct job *job)
 	}
 	session_reject(s, job, REJECT_LOST_DIR);
 	if (strcmp(s->dir, job->tracked_dir) != 0)
-		return;  /* the session has another directory already */
+		return;  /* the session already has another directory */
 	free(s->dir);
 	s->dir = mem_copy(r->workdir ? s->options->workdir : "/");
 }
@@ -321,8 +320,8 @@ reject_start(struct session *s, struct job *job, int64_t now)
 	record_end(job, now);
 }
 
-/* Returns whether the command has changed the tracked directory: its shell has
- * exited by itself and has reported a different directory (D1). */
+/* Returns whether the command has changed the session's directory: its shell
+ * has exited normally and has reported another directory (D1). */
 static bool
 has_moved(const struct session *s, const struct job *job)
 {
@@ -333,8 +332,8 @@ has_moved(const struct session *s, const struct job *job)
 	return dir != NULL && !s->shared && strcmp(dir, s->dir) != 0;
 }
 
-/* Updates the tracked directory after a command in the foreground has ended,
- * and decides whether the text of the result shows the directory. */
+/* Updates the session's directory after a command in the foreground, and
+ * decides whether the result shows the directory. */
 static void
 track_dir(struct session *s, struct job *job)
 {
@@ -347,7 +346,7 @@ track_dir(struct session *s, struct job *job)
 	}
 	if (job->timed_out || job->exec.report != REPORT_OK)
 		job->shows_dir = true;
-	/* The first result of a session always shows the directory (K4). */
+	/* Always show the directory in the first result of a session (K4). */
 	if (!s->dir_reported && !s->shared)
 		job->shows_dir = true;
 	if (!job->abandoned)
@@ -364,15 +363,15 @@ finish(struct session *s, struct job *job, int64_t now)
 	job->ended_at = now;
 	set_state(s, job, JOB_FINISHED);
 	if (task && job->kill_requested)
-		job->bounds.mode = TRUNCATE_RECENT;  /* as while the task ran
-		                                     * (T4) */
+		job->bounds.mode = TRUNCATE_RECENT;  /* the same part of the
+		                                      * output as before the
+		                                      * kill (T4) */
 	output_end(job->out.text);
 	output_end(job->err.text);
 	record_end(job, now);
 	if (task)
 		return;
-	/* A command with the argument `cwd` does not change the tracked
-	 * directory (D7). */
+	/* A command with `cwd` does not change the session's directory (D7). */
 	if (job->cwd == NULL)
 		track_dir(s, job);
 	if (job->abandoned)
@@ -383,12 +382,11 @@ finish(struct session *s, struct job *job, int64_t now)
 enum task_start {
 	TASK_STARTED,
 	TASK_TOO_MANY,  /* too many tasks are running */
-	TASK_NO_ID      /* no random number is available for its id */
+	TASK_NO_ID      /* no random number is available for the task's id */
 };
 
-/* Makes a task of a job that runs or is about to be started. The task's
- * deadline is the end of its own timeout or of the server's limit, whichever is
- * earlier (T5, W4). */
+/* Makes a task of a job that runs or is about to start. The task's deadline is
+ * its own timeout or the server's limit, whichever is earlier (T5, W4). */
 static enum task_start
 become_task(struct session *s, struct job *job, int64_t now)
 {
@@ -416,7 +414,7 @@ continue_as_task(struct session *s, struct job *job, int64_t now)
 	return started;
 }
 
-/* Allocates the outputs of a job. Returns 0, or -1 with errno set. */
+/* Allocates the output streams of a job. Returns 0, or -1 with errno set. */
 static int
 open_outputs(struct session *s, struct job *job)
 {
@@ -444,13 +442,13 @@ start_command(struct session *s, struct job *job, int64_t now)
 
 	if (open_outputs(s, job) < 0)
 		return REJECT_NO_START;
-	/* There are not too many tasks, or DUE_REJECT_TASK would have been
-	 * due. */
+	/* This fails only if no id is available: with too many tasks,
+	 * DUE_REJECT_TASK would have been due. */
 	if (job->background && become_task(s, job, now) != TASK_STARTED) {
 		errno = EIO;
 		return REJECT_NO_ID;
 	}
-	/* No command runs without a record in the log (A2). */
+	/* Run no command without a record in the log (A2). */
 	if (log_start(job, "start", job->start_dir) < 0)
 		return REJECT_NO_LOG;
 	if (exec_start(&s->execs, x, s->options, &dirs, job->out.text,
@@ -462,7 +460,7 @@ start_command(struct session *s, struct job *job, int64_t now)
 }
 
 /* Starts a job's command in its directory, or rejects the job. If the process
- * cannot change to the directory, DUE_FAIL becomes due later. */
+ * cannot change to the directory, DUE_FAIL is due later. */
 static void
 session_start(struct session *s, struct job *job, int64_t now)
 {
@@ -492,8 +490,8 @@ session_start(struct session *s, struct job *job, int64_t now)
 	job->started_at = now;
 }
 
-/* Terminates a command whose time has expired: its timeout, or the time for
- * which its call can be open. */
+/* Terminates a command whose timeout has expired or whose call has been open
+ * for too long. */
 static void
 time_out(struct job *job, int64_t now)
 {
@@ -502,20 +500,22 @@ time_out(struct job *job, int64_t now)
 	exec_stop(&job->exec, now);
 }
 
-/* The reason why no call waits for a command in the foreground any longer */
+/* The reason why a call no longer waits for a command in the foreground */
 enum call_end {
-	CALL_LIMIT_REACHED,  /* the call was open for `call_limit` (K2) */
-	CALL_ABANDONED       /* a timer of the client has ended the call (E6) */
+	CALL_LIMIT_REACHED,  /* the client's timeout `call_limit` is near
+	                      * (K2) */
+	CALL_ABANDONED       /* the client has ended the call because of its
+	                      * timeout (E6) */
 };
 
-/* Returns the reason why a job is handed over or given up. */
+/* Returns the reason why the job becomes a task or is given up. */
 static enum call_end
 call_end_of(const struct job *job)
 {
 	return job->abandoned ? CALL_ABANDONED : CALL_LIMIT_REACHED;
 }
 
-/* Turns a command in the foreground into a task, or terminates it if too many
+/* Makes a task of a command in the foreground, or terminates it if too many
  * tasks are running (K2). Does nothing if the command is already being
  * terminated. */
 static void
@@ -537,9 +537,9 @@ hand_over(struct session *s, struct job *job, enum call_end why, int64_t now)
 	job->limit_reached = why == CALL_LIMIT_REACHED;
 }
 
-/* Returns whether the job can run in parallel with all others, since it does
- * not use the tracked directory (D7), or since no directory is tracked (H6). An
- * edit is never parallel, because it takes little time. */
+/* Returns whether the job can run in parallel with all others: it does not use
+ * the session's directory (D7), or the session has none (H6). An edit is never
+ * parallel, because it takes little time. */
 static bool
 is_parallel(const struct session *s, const struct job *job)
 {
@@ -548,7 +548,7 @@ is_parallel(const struct session *s, const struct job *job)
 	return s->shared || (job->cwd != NULL && job->cwd[0] == '/');
 }
 
-/* Returns whether the queue waits for the start of a task, so that calls that
+/* Returns whether the queue waits for the start of a task, so that calls which
  * start tasks are answered in order. */
 static bool
 waits_for_start(const struct session *s, int64_t now)
@@ -572,15 +572,16 @@ session_waits_for_edit(const struct session *s)
 
 	if (s->shared)
 		return false;
-	/* Only the first job that is not parallel can have been started. */
+	/* Only the first job in the queue that is not parallel can have been
+	 * started. */
 	job = first_in(s, LIST_QUEUE);
 	while (job != NULL && job->parallel)
 		job = next_in(job);
 	return job != NULL && job_is_waiting_edit(job);
 }
 
-/* Carries out an edit (X2), or its next step. If the edit has to wait, it stays
- * in the queue. */
+/* Makes an edit (X2), or continues it. An edit that has to wait stays in the
+ * queue. */
 static void
 do_work(struct session *s, struct job *job, int64_t now)
 {
@@ -600,7 +601,7 @@ do_work(struct session *s, struct job *job, int64_t now)
 		set_state(s, job, JOB_FINISHED);
 }
 
-/* Rejects a job that was not started before its call ended (K2). */
+/* Rejects a job that was not started before its client stopped waiting (K2). */
 static void
 give_up(struct session *s, struct job *job, enum call_end why, int64_t now)
 {
@@ -609,11 +610,11 @@ give_up(struct session *s, struct job *job, enum call_end why, int64_t now)
 	session_reject(s, job, REJECT_LATE);
 }
 
-/* Returns the state that decides which queued jobs can be started. */
+/* Returns the state that determines which queued jobs can start. */
 static struct queue_state
 get_queue_state(const struct session *s, int64_t now)
 {
-	/* One edit in a turn is enough, so that turns stay short (P6). */
+	/* Make only one edit per turn, so that turns stay short (P6). */
 	return (struct queue_state){
 		.running_in_order = s->running - s->running_parallel,
 		.running_parallel = s->running_parallel,
@@ -656,8 +657,8 @@ act_on_queued(struct session *s, struct job *job, enum due_action action,
 	}
 }
 
-/* Starts the queued jobs that can be started: the next one in the queue, and
- * those that run in parallel (P7, D7). */
+/* Starts the queued jobs that can start: the next one in the queue, and those
+ * that run in parallel (P7, D7). */
 static void
 act_on_queue(struct session *s, int64_t now)
 {
@@ -677,7 +678,7 @@ act_on_queue(struct session *s, int64_t now)
 	}
 }
 
-/* Records in the log, once, that boris cannot terminate the job's command. */
+/* Logs, once for each job, that boris cannot terminate its command. */
 static void
 log_survivor_once(struct job *job)
 {
@@ -687,8 +688,8 @@ log_survivor_once(struct job *job)
 }
 
 /* Returns whether the job remains a running task although boris cannot
- * terminate its command: no timeout and no end of the session requires the task
- * to end. */
+ * terminate its command. This is so unless a timeout or the end of the session
+ * requires the task to end. */
 static bool
 remains_task(const struct session *s, const struct job *job)
 {
@@ -722,7 +723,7 @@ act_on_survivor(struct session *s, struct job *job, int64_t now)
 		job->kill_requested = false;
 }
 
-/* Makes a job whose timeout has expired a task, or terminates it if that
+/* Makes a task of a job whose timeout has expired, or terminates it if that
  * fails. */
 static void
 keep_or_time_out(struct session *s, struct job *job, int64_t now)
@@ -736,7 +737,7 @@ keep_or_time_out(struct session *s, struct job *job, int64_t now)
 		time_out(job, now);
 }
 
-/* Carries out all actions that are due for a job that has been started. */
+/* Carries out all actions that are due for a started job. */
 static void
 act_on_started(struct session *s, struct job *job, int64_t now)
 {
@@ -787,8 +788,8 @@ session_open(const struct options *options, bool shared)
 	return NULL;
 }
 
-/* Reports on stderr that a process outlives the session, if boris cannot
- * terminate it (L3). */
+/* Reports on stderr that a process of the job could not be terminated and
+ * continues after the session (L3). */
 static void
 report_survivor(const struct job *job)
 {
@@ -841,8 +842,8 @@ session_find_task(struct session *s, const struct buf *id, int64_t pid)
 {
 	struct job *job, *with_pid = NULL;
 
-	/* Search the newest task first, since the system may have given it the
-	 * pid of a task that has ended. */
+	/* Search the newest task first: the system may have reused the pid of a
+	 * finished task. */
 	job = job_at(s->list[LIST_BACKGROUND].last);
 	for (; job != NULL; job = job_at(job->node.previous)) {
 		if (!is_listed(job))
@@ -873,9 +874,9 @@ session_next_task(const struct session *s, const struct job *after)
 	return job;
 }
 
-/* Returns whether the end of the task has to be reported in a note: no call
- * waits for the task, no result has reported its end, and no note about an
- * abandoned call is going to report it. */
+/* Returns whether a note has to report the end of the task: no call waits for
+ * the task, no result has reported its end, and no note about an abandoned call
+ * will report it. */
 static bool
 is_unreported_end(const struct job *job)
 {
@@ -889,7 +890,7 @@ session_next_unreported_end(struct session *s, const struct job *after)
 {
 	struct job *job = session_next_task(s, after);
 
-	/* In a shared session, the task may belong to another client (H6). */
+	/* The task may belong to another client in a shared session (H6). */
 	if (s->shared)
 		return NULL;
 	while (job != NULL && !is_unreported_end(job))
@@ -916,7 +917,7 @@ session_next_survivor(struct session *s, const struct job *after)
 	struct job *job = after == NULL ? first_in(s, LIST_ENDED)
 	    : next_in(after);
 
-	/* In a shared session, no client may see another client's command
+	/* No client may see another client's command in a shared session
 	 * (H6). */
 	if (s->shared || !s->has_survivors)
 		return NULL;
@@ -937,7 +938,7 @@ session_unref(struct session *s, struct job *job, bool read)
 	drop_if_done(s, job);
 }
 
-/* Marks the ends of at most `max` tasks as reported. */
+/* Marks the ends of up to `max` tasks as reported. */
 static void
 mark_ends_reported(struct session *s, int max)
 {
@@ -952,7 +953,7 @@ mark_ends_reported(struct session *s, int max)
 	}
 }
 
-/* Marks abandoned calls as reported, at most as many as one result reports. */
+/* Marks abandoned calls as reported, up to the number in one result. */
 static void
 mark_abandoned_reported(struct session *s)
 {
@@ -973,8 +974,8 @@ mark_abandoned_reported(struct session *s)
 	}
 }
 
-/* Marks cancelled commands that boris could not terminate as reported, at most
- * as many as one result reports. */
+/* Marks cancelled commands that boris could not terminate as reported, up to
+ * the number in one result. */
 static void
 mark_survivors_reported(struct session *s)
 {
@@ -1020,8 +1021,8 @@ session_abandon(struct session *s, struct job *job, int64_t now)
 {
 	job->abandoned = true;
 	if (job->state == JOB_QUEUED) {
-		/* Due now: DUE_START_LATE or DUE_REJECT_LATE if its turn has
-		 * come, otherwise DUE_GIVE_UP. */
+		/* This makes DUE_START_LATE or DUE_REJECT_LATE due now if it is
+		 * the job's turn, and DUE_GIVE_UP otherwise. */
 		job->hand_over_at = now;
 	} else if (job->state == JOB_RUNNING) {
 		hand_over(s, job, CALL_ABANDONED, now);
@@ -1060,8 +1061,8 @@ session_next_running(const struct session *s, const struct job *after)
 	return after == NULL ? first_in(s, LIST_FOREGROUND) : next_in(after);
 }
 
-/* Returns whether the next turn has to count the job as ended, because boris
- * cannot terminate it and the session is closing. */
+/* Returns whether the next turn must treat the job as ended, because the
+ * session is closing and boris cannot terminate the job. */
 static bool
 is_left_behind(const struct session *s, const struct job *job)
 {
@@ -1093,9 +1094,9 @@ session_poll_add(struct session *s, struct loop *loop)
 	}
 }
 
-/* If the timeout of a command has expired, reads its last output and checks
- * whether its shell has exited. If it has, the command has ended in time
- * (E4). */
+/* Checks once more whether a command whose timeout has expired has already
+ * exited, and reads its last output. If its shell has exited, the command has
+ * ended in time (E4). */
 static void
 read_before_timeout(struct job *job, int64_t now)
 {
@@ -1164,14 +1165,14 @@ session_close(struct session *s, int64_t now)
 	for (i = 0; i < LISTS; i++) {
 		for (job = first_in(s, i); job != NULL; job = next_in(job)) {
 			session_kill(job, now);
-			/* A command that has ended may have left processes
+			/* A finished command may have left processes
 			 * running. */
 			exec_stop(&job->exec, now);
 		}
 	}
 }
 
-/* Returns whether the command has no process left that boris can terminate. */
+/* Returns whether boris can terminate no more processes of the command. */
 static bool
 is_finished(const struct exec *x)
 {

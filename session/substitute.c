@@ -22,24 +22,26 @@
 #include "base/options.h"
 #include "base/text.h"
 
-/* The state of a replacement while it is made */
+/* The progress of a replacement in a text */
 struct replacing {
 	struct replacement *r;
-	bool literal;        /* line endings of `new` are written as given */
+	bool literal;        /* the line endings of `new` are not changed */
 	int64_t new_lines;   /* number of newlines in `new` */
-	size_t line_end;     /* offset of the end of the line that was examined
-	                      * last */
-	bool line_has_crlf;  /* whether that line ends in CRLF */
+	size_t line_end;     /* offset of the end of the last line that was
+	                      * examined */
+	bool line_has_crlf;  /* whether the last line that was examined ends in
+	                      * CRLF */
 };
 
-/* A search for all occurrences of a text, from the first to the last */
+/* A search for all occurrences of a text, from the start to the end */
 struct search {
 	const struct buf *text;
 	enum matching matching;
-	struct buf old;          /* the text to search for, without the bytes
-	                          * that are skipped */
+	struct buf old;          /* the text to search for, without skipped
+	                          * bytes */
 	struct pattern pattern;  /* search pattern for `old` */
-	size_t from;             /* offset of the end of the last occurrence */
+	size_t from;             /* offset of the end of the last occurrence
+	                          * found */
 };
 
 /* A part of a text: the offset of its first byte and the offset after its last
@@ -48,7 +50,7 @@ struct range {
 	size_t start, end;
 };
 
-/* Returns whether a byte of the text is skipped in the comparison. */
+/* Returns whether the comparison skips a byte of the text. */
 static bool
 is_skipped(const struct buf *text, size_t at, enum matching matching)
 {
@@ -98,8 +100,7 @@ occurrence_start(const struct search *s, size_t end)
 		if (!is_skipped(s->text, start, s->matching))
 			left--;
 	}
-	/* If the occurrence starts with an LF, it includes a CR before the
-	 * LF. */
+	/* If the occurrence starts with an LF, include a CR before the LF. */
 	if (s->matching == MATCHING_ANY_ENDING && start > s->from &&
 	    is_skipped(s->text, start - 1, s->matching))
 		start--;
@@ -129,9 +130,9 @@ search_next(struct search *s, struct range *found)
 	return false;
 }
 
-/* Returns whether the line at the given offset of the text ends in CRLF. If the
- * last line has no ending, the line before it decides. The result is cached, so
- * the offset must not be smaller than in the last call. */
+/* Returns whether the line at the given offset ends in CRLF. If the last line
+ * has no line ending, examines the line before it. The result is cached, so the
+ * offset must not be smaller than in the last call. */
 static bool
 line_has_crlf(struct replacing *s, size_t at)
 {
@@ -154,10 +155,10 @@ line_has_crlf(struct replacing *s, size_t at)
 	return s->line_has_crlf;
 }
 
-/* Appends `new` to the result, as a replacement of a part of the text. The
- * first line of `new` gets the ending of the first line of that part, and so
- * on. Further lines get the last of these endings (X2). The memory must have
- * been reserved. */
+/* Appends `new` to the result as the replacement of a range of the text. The
+ * first line of `new` gets the line ending of the first line of that range, and
+ * so on. Further lines get the last of these line endings (X2). The memory must
+ * have been reserved. */
 static void
 append_new(struct replacing *s, const struct range *replaced)
 {
@@ -188,8 +189,8 @@ append_new(struct replacing *s, const struct range *replaced)
 	}
 }
 
-/* Appends the text from the offset `from` up to the part that is replaced, and
- * then `new`. Does nothing if the result is already too long. Returns false if
+/* Appends the text from the offset `from` up to the replaced range, and then
+ * `new`. Does nothing if the result is already too long. Returns false if
  * allocation fails. */
 static bool
 append_replaced(struct replacing *s, size_t from, const struct range *replaced)
@@ -199,7 +200,7 @@ append_replaced(struct replacing *s, size_t from, const struct range *replaced)
 
 	if (r->result.len > EDIT_MAX)
 		return true;
-	/* Each newline of `new` may get a carriage return. */
+	/* Reserve a carriage return for each newline of `new`. */
 	if (!buf_reserve(&r->result,
 	    before + r->new->len + (size_t)s->new_lines))
 		return false;
@@ -221,8 +222,8 @@ append_rest(struct replacement *r, size_t from)
 	return true;
 }
 
-/* Returns the number of newlines in an occurrence or, if line numbers refer to
- * the result, in `new`. */
+/* Returns the number of newlines in an occurrence. If line numbers refer to the
+ * result, returns the number of newlines in `new`. */
 static int64_t
 lines_in(const struct replacing *s, const struct range *occurrence)
 {
@@ -242,8 +243,8 @@ count_occurrence(struct replacement *r, int64_t line)
 	r->count++;
 }
 
-/* Replaces all occurrences that do not overlap. Returns false if allocation
- * fails. */
+/* Replaces all occurrences, except for overlapping ones. Returns false if
+ * allocation fails. */
 static bool
 replace_all(struct replacing *s, enum matching matching)
 {
@@ -290,9 +291,9 @@ replace_text(struct replacement *r)
 		.new_lines = buf_lines(r->new->data, r->new->len)
 	};
 
-	/* If `old` contains an LF without a CR, it matches any line endings. If
-	 * that finds nothing, try an exact match, since the CRs in `old` may
-	 * have been meant literally. */
+	/* If `old` contains an LF without a CR, match any line endings. If that
+	 * finds nothing, try an exact match, since the CRs in `old` may have
+	 * been meant literally. */
 	if (buf_lines(old->data, old->len) > crlfs) {
 		if (!replace_all(&s, MATCHING_ANY_ENDING))
 			return false;
