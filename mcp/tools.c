@@ -1044,8 +1044,9 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 	if (r->shared)
 		buf_fmt(b, "Each command starts in the server's working "
 		    "directory, or in cwd. Later calls do not keep its "
-		    "directory or variables, so repeat cd and export, and activate "
-		    "virtual environments, in each command that needs them. ");
+		    "directory or variables, so repeat cd and export, and "
+		    "activate virtual environments, in each command that needs "
+		    "them. ");
 	else
 		buf_fmt(b, "If a command changes the working directory with "
 		    "cd, later calls start there. The argument cwd applies to "
