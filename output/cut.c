@@ -24,10 +24,10 @@
 #include "base/text.h"
 
 enum {
-	BYTES_MIN = 60,     /* lowest limit on the bytes of a text, not counting
-	                     * the truncation line */
-	LINES_MIN = 6       /* lowest limit on the lines of a text, not counting
-	                     * the truncation line */
+	BYTES_MIN = 60,     /* minimum limit on the bytes of a text, without the
+	                     * truncation line */
+	LINES_MIN = 6       /* minimum limit on the lines of a text, without the
+	                     * truncation line */
 };
 
 static const struct extent unlimited = {
@@ -92,7 +92,7 @@ min(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Returns the part of a limit that is used for the end of a long text. */
+/* Returns how much of the limit the end of a long text gets. */
 static int64_t
 share_of_end(enum cut_parts parts, int64_t limit)
 {
@@ -108,9 +108,10 @@ share_of_end(enum cut_parts parts, int64_t limit)
 	}
 }
 
-/* Limits a cut in one unit: characters, bytes or lines. A text of at most max
- * units is shown completely. Of a longer text, at most parts_max units are
- * shown in total. If max is 0, the number of these units is not limited. */
+/* Sets the limits of a cut in one unit: characters, bytes or lines. A text of
+ * at most `max` units is shown completely. If a text is longer, at most
+ * `parts_max` units are shown in total. If `max` is 0, this unit has no
+ * limit. */
 static void
 limit_dimension(enum cut_parts parts, int64_t max, int64_t parts_max,
                 int64_t *whole, int64_t *start, int64_t *end)
@@ -124,7 +125,7 @@ limit_dimension(enum cut_parts parts, int64_t max, int64_t parts_max,
 	*end = min(*end, share);
 }
 
-/* Sets the parts and the default limits of a truncation mode. */
+/* Sets the parts and the default limits of the truncation mode. */
 static void
 choose_parts(struct cut *cut, const struct options *o, enum truncate mode)
 {

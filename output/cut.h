@@ -2,10 +2,9 @@
 #ifndef OUTPUT_CUT_H
 #define OUTPUT_CUT_H
 
-/* Decides which part of a long text a result shows (O3, O4, O8, O9, T3, K3). A
- * text within the limits is shown completely. Of a longer text, a result shows
- * the start, the end or both. All texts are UTF-8, and no character is
- * split. */
+/* Decides which parts of a long text a result shows: the start, the end, or
+ * both (O3, O4, O8, O9, T3, K3). A text within the limits is shown completely.
+ * All texts are UTF-8, and no character is split. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,12 +13,12 @@
 
 enum { CUT_UNLIMITED = INT32_MAX };
 
-/* The size of a text, or a limit on the size */
+/* The size of a text, or a limit on that size */
 struct extent {
 	int64_t chars, bytes, lines;
 };
 
-/* The limits that one tool call sets for the output in its result */
+/* The limits that a tool call sets for the output in its result */
 struct output_bounds {
 	enum truncate mode;   /* the argument `truncate`, or its default */
 	int64_t limit;        /* maximum length in characters (O8), or 0 for the
@@ -30,14 +29,14 @@ struct output_bounds {
 	                       * truncation line (K3), or 0 for no limit */
 };
 
-/* The parts of a long text that are shown */
+/* The parts of a long text that a result shows */
 enum cut_parts {
 	CUT_END,              /* only the end (truncation mode "tail") */
 	CUT_START,            /* only the start (for binary output) */
-	CUT_START_MOSTLY,     /* start and end; the start gets five sixths of
-	                       * the limit (truncation mode "head") */
-	CUT_END_MOSTLY        /* start and end; the end gets two thirds of the
-	                       * limit (truncation mode "both") */
+	CUT_START_MOSTLY,     /* start and end; the start gets 5/6 of the limit
+	                       * (truncation mode "head") */
+	CUT_END_MOSTLY        /* start and end; the end gets 2/3 of the limit
+	                       * (truncation mode "both") */
 };
 
 /* How to cut a text */
@@ -45,33 +44,29 @@ struct cut {
 	enum cut_parts parts;
 	struct extent whole;  /* maximum size of a text that is shown
 	                       * completely */
-	struct extent start;  /* maximum size of the start that is shown of a
-	                       * longer text */
-	struct extent end;    /* maximum size of the end that is shown of a
-	                       * longer text */
-	int line_percent;     /* percentage of the end's characters of which
-	                       * more must remain when the end is shortened to
-	                       * start at a line boundary; 100 for an end that
-	                       * is never shortened */
+	struct extent start;  /* maximum size of the start of a longer text */
+	struct extent end;    /* maximum size of the end of a longer text */
+	int line_percent;     /* The end is shortened to start at a line
+	                       * boundary only if more than this percentage of
+	                       * its characters remains. 100: never. */
 };
 
-/* Chooses how to cut the output of a tool call. `binary` means that the output
- * is not text (O9). `notice` is the maximum length of the truncation line, in
- * bytes. */
+/* Chooses how to truncate the output of a tool call. `binary` means that the
+ * output is not text (O9). `notice` is the maximum length of the truncation
+ * line, in bytes. */
 struct cut cut_choose(const struct options *, const struct output_bounds *,
                       bool binary, int64_t notice);
 
-/* Returns whether a text of the given size is too long to be shown completely.
- */
+/* Returns whether a text of this size is too long to be shown completely. */
 bool cut_is_needed(const struct cut *, const struct extent *text);
 
-/* Returns the size of the longest prefix of the text that is within the limit.
- * The text has len bytes. */
+/* Returns the size of the longest start of the text that is within the limit.
+ * The text has `len` bytes. */
 struct extent cut_start(const char *text, size_t len,
                         const struct extent *limit);
 
-/* Returns the size of the longest suffix of text[from] to text[to - 1] that is
- * within the limit. A suffix that is only a part of one line has 0 lines. See
+/* Returns the size of the longest end of text[from] to text[to - 1] that is
+ * within the limit. If it is only a part of one line, it has 0 lines. See
  * struct cut for line_percent. */
 struct extent cut_end(const char *text, size_t from, size_t to,
                       const struct extent *limit, int line_percent);

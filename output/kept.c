@@ -13,19 +13,19 @@
 #include "base/text.h"
 
 enum {
-	BATCH = 64 << 10      /* space for new text between two calls of
+	BATCH = 64 << 10      /* space for new text between calls of
 	                       * drop_middle(), in bytes */
 };
 
-/* Returns the space for the final text that is kept, in bytes. A character has
- * at most 4 bytes. */
+/* Returns the memory needed for the final text, in bytes. A character has at
+ * most 4 bytes. */
 static size_t
 text_space(size_t head, size_t end)
 {
 	return 4 * head + end / 4 * 5 + SCREEN_STEP_MAX + BATCH;
 }
 
-/* Returns the space for the copy of the rows of the screen, in bytes. */
+/* Returns the memory needed for a copy of the rows on the screen, in bytes. */
 static size_t
 rows_space(bool terminal)
 {
@@ -59,9 +59,9 @@ kept_close(struct kept *k)
 	screen_free(k->screen);
 }
 
-/* Drops text from the middle of the stream if the tail is longer than 5/4 of
- * end_bytes. A head that is not full first takes over text from the tail. The
- * last end_bytes of the text are always kept. */
+/* If the tail is longer than 5/4 of end_bytes, drops text from the middle of
+ * the stream. First moves text from the tail to the head, as far as the head
+ * has space. Always keeps the last end_bytes of the text. */
 static void
 drop_middle(struct kept *k)
 {

@@ -24,74 +24,79 @@
 #include "output/cut.h"
 #include "output/screen.h"
 
-/* Other modules may read all members in the first group. Those in the second
- * group are valid after kept_update(). */
+/* Other modules may only read the members of the first group. The second group
+ * is valid after kept_update(). */
 struct kept {
 	struct screen *screen;
-	struct buf text;      /* head and tail, followed by the copy of the
-	                       * rows */
-	size_t head_len;      /* length of the head, in bytes */
-	int64_t dropped;      /* number of bytes dropped after the head */
+	struct buf text;      /* start and end of the final text, then a copy of
+	                       * the rows on the screen */
+	size_t head_len;      /* length of the kept start of the text, in
+	                       * bytes */
+	int64_t dropped;      /* number of bytes dropped from the middle of the
+	                       * text */
 
-	int lines;            /* number of rows that continue the final text, at
-	                       * least 1 */
+	int lines;            /* number of rows on the screen that continue the
+	                       * final text, at least 1 */
 	int shown;            /* number of rows of the alternate screen; 0 if it
 	                       * is not shown */
-	size_t line_at[SCREEN_ROWS + 1];   /* index of each line, and the index
-	                                    * after the last one */
-	size_t shown_at[SCREEN_ROWS + 1];  /* index of each row of the alternate
-	                                    * screen, and the index after the
+	size_t line_at[SCREEN_ROWS + 1];   /* index of each of these rows in
+	                                    * `text`, and the index after the
 	                                    * last one */
-	struct extent total;  /* size of the final text and the lines */
+	size_t shown_at[SCREEN_ROWS + 1];  /* index of each row of the alternate
+	                                    * screen in `text`, and the index
+	                                    * after the last one */
+	struct extent total;  /* size of the final text and the rows that
+	                       * continue it */
 
 	/* Only for kept.c */
-	bool drawn;           /* whether the copy of the rows is up to date */
-	size_t rows_max;      /* space for the copy of the rows, in bytes */
-	size_t end_bytes;     /* length of the final text's end that is always
-	                       * kept, in bytes */
-	int64_t head_left;    /* number of characters by which the head may
-	                       * grow */
+	bool drawn;           /* whether the copy of the rows is current */
+	size_t rows_max;      /* memory for the copy of the rows, in bytes */
+	size_t end_bytes;     /* minimum length of the end of the final text
+	                       * that is kept, in bytes */
+	int64_t head_left;    /* number of characters that still fit in the kept
+	                       * start */
 };
 
-/* Returns the size of the memory that kept_open() needs, in bytes. The first
- * `head` characters of the text are kept, and the last `end` bytes. */
+/* Returns the size of the memory that kept_open() needs, in bytes. It keeps the
+ * first `head` characters of the text and the last `end` bytes. */
 size_t kept_memory(size_t head, size_t end, bool terminal);
 
-/* Creates the screen and an empty text in the memory, which must not be freed
- * before kept_close(). `head` and `end` are as for kept_memory(). */
+/* Creates the screen and an empty text in the given memory, which must not be
+ * freed before kept_close(). `head` and `end` are as in kept_memory(). */
 void kept_open(struct kept *, size_t head, size_t end, bool terminal,
                unsigned char *memory);
 void kept_close(struct kept *);
 
-/* Draws n bytes on the screen and keeps the rows that become final. */
+/* Draws n bytes on the screen, and stores the rows that become final. */
 void kept_write(struct kept *, const unsigned char *bytes, size_t n);
 
 /* Ends the text. An incomplete character becomes U+FFFD. */
 void kept_finish(struct kept *);
 
-/* Copies the current rows of the screen to the memory after the tail, unless
- * the copy is up to date. */
+/* Copies the rows on the screen to the memory after the final text, unless that
+ * copy is current. */
 void kept_update(struct kept *);
 
-/* The following functions require that the copy of the rows is up to date. */
+/* The functions below require that kept_update() was called after the last
+ * change. */
 
 /* Returns the index of the end of the text. */
 size_t kept_end(const struct kept *);
 
-/* Returns whether the last line of the text has no newline yet. */
+/* Returns whether the last line of the text lacks its newline. */
 bool kept_has_open_line(const struct kept *);
 
-/* Returns the index of a position in the text. If that text was dropped,
- * returns the index of the first text after the gap. The position may be
- * inside a character, because the screen only remembers a limited number of
- * revised rows. Then the index of the next character is returned. */
+/* Returns the index in memory of a position in the text. If the text there was
+ * dropped, returns the index of the first text after the gap. The screen
+ * remembers only a limited number of rewritten rows, so the position may be
+ * inside a character. Then the index of the next character is returned. */
 size_t kept_index(const struct kept *, int64_t position);
 
-/* Returns whether the text at a position was dropped. */
+/* Returns whether the text at the position was dropped. */
 bool kept_is_dropped(const struct kept *, int64_t position);
 
-/* Returns the end of the contiguous text that contains an index: the gap, or
- * the end of the text. */
+/* Returns the index at which the contiguous text around an index ends: at the
+ * gap or at the end of the text. */
 size_t kept_part_end(const struct kept *, size_t at);
 
 #endif

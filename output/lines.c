@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "output/width.h"
 
-/* Returns whether a byte belongs to the parameters of a control sequence. */
+/* Returns whether the byte belongs to the parameters of a control sequence. */
 static bool
 is_parameter(unsigned char c)
 {
@@ -17,7 +17,7 @@ is_parameter(unsigned char c)
 }
 
 /* Returns the length of the colour (SGR) sequence at p, in bytes. Returns 0 if
- * p starts with something else or if the sequence is incomplete. */
+ * there is no complete colour sequence at p. */
 static size_t
 colour_length(const unsigned char *p, size_t n)
 {
@@ -30,9 +30,9 @@ colour_length(const unsigned char *p, size_t n)
 	return i < n && p[i] == 'm' ? i + 1 : 0;
 }
 
-/* Returns the length of the character at p if it has several bytes and can be
- * copied, or else 0. Combining characters are not copied, because the screen
- * drops some of them. */
+/* Returns the length of the multibyte character at p, or 0 if it cannot be
+ * copied. Combining characters are not copied, because the screen drops some of
+ * them. */
 static size_t
 plain_character(const unsigned char *p, size_t n)
 {
@@ -45,16 +45,16 @@ plain_character(const unsigned char *p, size_t n)
 	return code >= 0xA0 && char_width(code) > 0 ? (size_t)len : 0;
 }
 
-/* The progress of lines_copy() */
+/* The progress of lines_copy() in its input and output */
 struct copied {
 	const unsigned char *from;  /* next byte to copy */
-	unsigned char *to;          /* next byte of the final text */
-	int64_t continuations;      /* number of bytes copied that are not the
+	unsigned char *to;          /* next free byte of the output */
+	int64_t continuations;      /* number of copied bytes that are not the
 	                             * first byte of a character */
 };
 
-/* Copies the character at c->from, or skips a colour sequence. Returns false if
- * neither is possible. */
+/* Copies the character at c->from, or skips a colour sequence there. Returns
+ * false if neither is possible. */
 static bool
 copy_character(struct copied *c, const unsigned char *end)
 {
@@ -83,8 +83,8 @@ copy_character(struct copied *c, const unsigned char *end)
 	return true;
 }
 
-/* With local variables instead of members of *size, 1 GiB of two-byte lines
- * takes a third less time. */
+/* Use local variables instead of members of *size. For 1 GiB of two-byte lines,
+ * this takes a third less time. */
 size_t
 lines_copy(const unsigned char *p, size_t n, int columns, struct buf *b,
            struct extent *size)

@@ -19,16 +19,18 @@
 #include "output/screen.h"
 
 enum {
-	SAMPLE_MAX = 4000,    /* number of bytes at the start of a stream that
-	                       * are examined to detect binary output (O9) */
-	SAMPLE_MIN = 200,     /* minimum number of bytes that are needed to
-	                       * detect binary output (O9) */
+	SAMPLE_MAX = 4000,    /* length of the start of a stream that is
+	                       * examined to detect binary output, in bytes
+	                       * (O9) */
+	SAMPLE_MIN = 200,     /* minimum number of bytes needed to detect binary
+	                       * output (O9) */
 	LAST_LINE = 400,      /* maximum length of the text that
 	                       * output_last_line() appends, in bytes */
 	REUSED_MAX = 8192,    /* maximum length of a stream whose memory is
 	                       * reused, in bytes */
-	JOINED_MAX = 64 << 10,  /* maximum length of new text that is joined
-	                         * with rewritten rows, in bytes */
+	JOINED_MAX = 64 << 10,  /* maximum length of new text that a result
+	                         * shows together with rewritten rows, in
+	                         * bytes */
 	NOTICE = 220          /* maximum length of a truncation line without the
 	                       * path of the saved file, in bytes */
 };
@@ -37,7 +39,7 @@ static const struct extent unlimited = {
 	CUT_UNLIMITED, CUT_UNLIMITED, CUT_UNLIMITED
 };
 
-/* The view of a text that is shown completely */
+/* What output_show() returns for a complete text */
 static const struct output_view complete = { -1, NULL };
 
 struct output {
@@ -45,7 +47,7 @@ struct output {
 	struct spool_file *file;
 	bool terminal, ended;
 	bool is_binary;       /* whether the output is not text (O9) */
-	int64_t raw;          /* number of raw bytes received */
+	int64_t raw;          /* number of bytes received from the command */
 
 	unsigned char *memory;  /* block of memory for `kept` */
 	size_t size;          /* size of that block, in bytes */
@@ -54,8 +56,8 @@ struct output {
 
 /* -- The stream -------------------------------------------------------- */
 
-/* Returns a block of memory, from the store if possible. Returns NULL if memory
- * cannot be allocated. */
+/* Returns a block of memory, reusing one from the store if possible. Returns
+ * NULL if allocation fails. */
 static unsigned char *
 get_memory(struct output_store *store, size_t size)
 {
@@ -72,9 +74,8 @@ get_memory(struct output_store *store, size_t size)
 	return mem_try(size);
 }
 
-/* Puts the stream's memory into the store, or frees it. The memory of a long
- * stream is always freed, because the pages that were written would remain in
- * use. */
+/* Puts the stream's memory into the store, or frees it. Always frees the memory
+ * of a long stream, because its used pages would stay allocated. */
 static void
 return_memory(struct output *o)
 {
@@ -109,7 +110,7 @@ struct output *
 output_new(const struct options *options, struct spool *spool, int64_t limit,
            bool terminal)
 {
-	/* Keep as much as any truncation mode shows. */
+	/* Keep as much text as any truncation mode can show. */
 	int64_t heads[] = { limit, options->head_first, options->both_first,
 	    options->binary_first };
 	int64_t ends[] = { 4 * limit, 4 * options->head_last,
@@ -144,8 +145,8 @@ output_free(struct output *o)
 	free(o);
 }
 
-/* Saves and draws n bytes. Up to the first SAMPLE_MAX bytes of the stream, also
- * decides whether the output is text. */
+/* Saves n bytes and draws them. Within the first SAMPLE_MAX bytes of the
+ * stream, also determines whether the output is text. */
 static void
 write_part(struct output *o, const unsigned char *p, size_t n)
 {
@@ -303,19 +304,20 @@ output_mark_read(struct output *o, struct output_cursor *c)
 
 /* -- Showing ----------------------------------------------------------- */
 
-/* The text that a result may show */
+/* The part of a stream's text that a result may show */
 struct region {
 	const char *text;
 	size_t at;            /* index of the first byte */
 	size_t end;           /* index after the last byte */
-	size_t gap;           /* index at which text was dropped, or `end` if no
-	                       * text was dropped */
+	size_t gap;           /* index at which text was dropped; `end` if none
+	                       * was dropped */
 	struct extent size;   /* size of the region, including dropped text */
-	bool is_new;          /* whether the region contains only new text */
+	bool is_new;          /* whether the region contains only text that no
+	                       * result has shown */
 };
 
-/* Returns whether the saved file differs from the text of the stream. The file
- * of a terminal always differs, because the kernel adds carriage returns. */
+/* Returns whether the saved file differs from the stream's text. The file of a
+ * terminal always differs, because the kernel adds carriage returns. */
 static bool
 is_saved_raw(const struct output *o)
 {
@@ -325,9 +327,9 @@ is_saved_raw(const struct output *o)
 	    drawn != o->kept.total.bytes;
 }
 
-/* Appends the truncation line. start and end are the sizes of the parts that
- * are shown, and all is the size of the complete text. Without the path of the
- * saved file, the line must not be longer than NOTICE. */
+/* Appends the truncation line. `start` and `end` are the sizes of the shown
+ * parts, and `all` is the size of the complete text. Without the path of the
+ * saved file, the line has at most NOTICE bytes. */
 static void
 show_notice(const struct output *o, enum cut_parts parts,
             const struct extent *start, const struct extent *end,
@@ -358,8 +360,8 @@ show_notice(const struct output *o, enum cut_parts parts,
 	buf_putc(b, ']');
 }
 
-/* Returns the size that the truncation line reports. For new text, the line
- * reports how many lines are new, but how many characters the stream has. */
+/* Returns the size for the truncation line. For new text, the size contains the
+ * number of new lines, but the number of characters in the complete stream. */
 static struct extent
 size_in_notice(const struct output *o, const struct region *r)
 {
@@ -370,7 +372,7 @@ size_in_notice(const struct output *o, const struct region *r)
 	return all;
 }
 
-/* Chooses how to cut the text for the given bounds. */
+/* Chooses how to truncate the text within the given bounds. */
 static struct cut
 choose_cut(const struct output *o, const struct output_bounds *bounds)
 {
@@ -378,7 +380,7 @@ choose_cut(const struct output *o, const struct output_bounds *bounds)
 	    NOTICE + (int64_t)strlen(o->options->tmpdir));
 }
 
-/* Returns the size of text[from] to text[to - 1]. A last line without a newline
+/* Returns the size of text[from] to text[to - 1]. An incomplete last line
  * counts as a line. */
 static struct extent
 measure(const char *text, size_t from, size_t to)
@@ -419,10 +421,10 @@ text_region(const struct output *o)
 	return r;
 }
 
-/* Returns the text after the cursor as a region. Rows before the cursor that
- * were rewritten are part of it: all pieces are copied to `joined`. If the text
- * after the cursor is long, the rows are omitted, because a result would only
- * show the end. */
+/* Returns the new text after the cursor as a region. Rewritten rows before the
+ * cursor are new text, too; if there are any, all new text is copied to
+ * `joined`. If the text after the cursor is long, these rows are omitted,
+ * because a result shows only the end. */
 static struct region
 new_region(struct output *o, const struct output_cursor *cursor,
            struct buf *joined)
@@ -454,13 +456,13 @@ new_region(struct output *o, const struct output_cursor *cursor,
 	r.size.bytes = k->total.bytes - from;
 	r.size.lines = k->total.lines - c.lines + kept_has_open_line(k);
 	/* Count each dropped byte as a character. The exact number does not
-	 * matter, because a region with a gap is always truncated. */
+	 * matter, because the region is truncated anyway. */
 	r.size.chars = measure(r.text, r.at, r.end).chars + r.size.bytes -
 	    (int64_t)(r.end - r.at);
 	return r;
 }
 
-/* Appends a region that is shown completely. */
+/* Appends a complete region. */
 static struct output_view
 show_all(const struct region *r, struct buf *b)
 {
@@ -468,15 +470,15 @@ show_all(const struct region *r, struct buf *b)
 	return complete;
 }
 
-/* Returns the view of a truncated region. */
+/* Returns what output_show() returns for a truncated region. */
 static struct output_view
 truncated_view(const struct output *o, const struct extent *all)
 {
 	return (struct output_view){ all->chars, spool_path(o->file) };
 }
 
-/* Appends the end of a region and the truncation line. A limit can be so low
- * that it is raised, and the end is then the complete region. */
+/* Appends the end of a region and the truncation line. The end is the complete
+ * region if a very low limit was raised. */
 static struct output_view
 show_end(const struct output *o, const struct region *r, const struct cut *cut,
          const char *name, struct buf *b)
@@ -495,9 +497,9 @@ show_end(const struct output *o, const struct region *r, const struct cut *cut,
 	return truncated_view(o, &all);
 }
 
-/* Appends the start of a region, the truncation line, and the end of the region
- * unless the output is binary. A limit can be so low that it is raised, and the
- * start of a text is then the complete region. */
+/* Appends the start of a region, the truncation line and, unless the output is
+ * binary, the end of the region. The start is the complete text if a very low
+ * limit was raised. */
 static struct output_view
 show_start_and_end(const struct output *o, const struct region *r,
                    const struct cut *cut, const char *name, struct buf *b)
@@ -523,9 +525,9 @@ show_start_and_end(const struct output *o, const struct region *r,
 	return truncated_view(o, &all);
 }
 
-/* Appends a region, of which only the parts that the cut selects are shown if
- * it is too long. The truncation line separates the two parts or follows the
- * only part. It is also added to binary output that is shown completely. */
+/* Appends a region. If it is too long, appends only the parts that the cut
+ * selects. The truncation line separates the two parts, or follows a single
+ * part. Binary output always gets a truncation line. */
 static struct output_view
 show_region(const struct output *o, const struct region *r,
             const struct cut *cut, const char *name, struct buf *b)

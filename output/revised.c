@@ -22,7 +22,7 @@ void
 revised_mark_read(struct revisions *v, struct row_history *h, int64_t row,
                   int columns)
 {
-	/* Another row with the same number has been read before. */
+	/* A reader has already read another row with this number. */
 	if (!h->was_read && row < v->read_rows)
 		h->is_revised = true;
 	h->was_read = true;
@@ -43,7 +43,8 @@ revised_finish(struct revisions *v, const struct row_history *h, int64_t row,
 		v->shifted = true;
 	if (!v->shifted)
 		return;
-	/* All text of a row that was never read is new to its readers. */
+	/* If no reader has read the row, treat its last change as a rewrite, so
+	 * that readers read the complete row. */
 	v->revised[v->count++ % REVISED_MAX] = (struct revised_row){
 		row, start, end, h->was_read ? h->rewrite : h->change
 	};

@@ -27,39 +27,39 @@
 
 enum { REVISED_MAX = 64 };   /* maximum number of revised rows */
 
-/* The changes of one row on the screen, where 0 <= rewrite <= change. A zeroed
- * struct is a new row. If a row on the screen gets another number, it must be
- * marked as rewritten. */
+/* The changes of one row on the screen: 0 <= rewrite <= change. A zeroed struct
+ * is a new row. A row that gets another number must be marked as rewritten. */
 struct row_history {
 	int64_t change;      /* number of the last change of the row */
-	int64_t rewrite;     /* number of the last change that did more than add
-	                      * text at the end of the last row */
+	int64_t rewrite;     /* number of the last change other than adding text
+	                      * at the end of the last row */
 	int read_columns;    /* number of columns that were read and have not
-	                      * changed since then */
+	                      * changed since */
 	bool was_read;       /* whether a reader has read the row */
-	bool is_revised;     /* whether a reader has read another version of the
-	                      * row, or another row with its number */
+	bool is_revised;     /* whether a reader has read an earlier version of
+	                      * the row, or another row with its number */
 };
 
-/* A row that readers of an earlier version must read again */
+/* A final row that readers of an earlier version must read again */
 struct revised_row {
 	int64_t row;         /* number of the row */
 	int64_t start;       /* position of its first byte in the final text */
 	int64_t end;         /* position after its last byte in the final
 	                      * text */
 	int64_t rewrite;     /* number of a change; readers that have not seen
-	                      * it must read the row again */
+	                      * this change must read the row again */
 };
 
-/* The changes of a screen. A zeroed struct is a screen that has not changed. */
+/* The changes of a screen. A zeroed struct describes a screen that has not
+ * changed. */
 struct revisions {
 	int64_t change;      /* number of the last change */
 	int64_t read_rows;   /* number of the first row that no reader has
 	                      * read */
-	bool shifted;        /* whether rows that were read get other positions
-	                      * in the final text than their readers expect */
+	bool shifted;        /* whether positions of rows in the final text have
+	                      * changed since the rows were read */
 	struct revised_row revised[REVISED_MAX];  /* ring buffer */
-	size_t count;        /* number of revised rows ever added */
+	size_t count;        /* number of revised rows so far */
 };
 
 /* Records that text was added at the end of the last row. */
@@ -68,21 +68,21 @@ void revised_append(struct revisions *, struct row_history *);
 /* Records any other change of a row. */
 void revised_rewrite(struct revisions *, struct row_history *);
 
-/* Records that a reader has read a row, which has the given number. `columns`
- * is the length of the text that was read, in columns. */
+/* Records that a reader has read the row with the given number. `columns` is
+ * the length of the text that was read, in columns. */
 void revised_mark_read(struct revisions *, struct row_history *, int64_t row,
                        int columns);
 
 /* Records that a row becomes final, and remembers it if readers may need its
- * position. `start` and `end` are its positions in the final text. If the row
- * was not read, another row with its number may have been: when a part of the
- * screen scrolls, the first row of that part becomes final with the number of
- * the screen's first row. */
+ * position. The row has the positions `start` to `end` in the final text. Even
+ * if this row was not read, another row with its number may have been read:
+ * when a part of the screen scrolls, the first row of that part becomes final
+ * with the number of the screen's first row. */
 void revised_finish(struct revisions *, const struct row_history *,
                     int64_t row, int64_t start, int64_t end);
 
-/* Returns a revised row by its index. The oldest row that is remembered has
- * index 0. Returns NULL if the index is too large. */
+/* Returns the revised row with the given index. Index 0 is the oldest row that
+ * is remembered. Returns NULL if the index is too large. */
 const struct revised_row *revised_get(const struct revisions *, int i);
 
 #endif

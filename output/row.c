@@ -10,9 +10,9 @@
 enum { CODE_BITS = 21, CODE_MASK = (1 << CODE_BITS) - 1 };
 
 #define CELL_BLANK 0                   /* a cell without a character */
-#define CELL_PADDING ((cell)1 << 63)   /* second half of a wide character */
+#define CELL_PADDING ((cell)1 << 63)   /* right half of a wide character */
 
-/* Extends a row with blank cells so that it has at least n columns. */
+/* Extends a row with blank cells to at least n columns. */
 static void
 widen_row(struct row *r, int n)
 {
@@ -20,8 +20,8 @@ widen_row(struct row *r, int n)
 		r->cells[r->used++] = CELL_BLANK;
 }
 
-/* Blanks wide characters of which only one half is overwritten when n columns
- * are drawn at column x. */
+/* Blanks wide characters of which only one half is overwritten by n columns at
+ * column x. */
 static void
 split_wide(struct row *r, int x, int n)
 {

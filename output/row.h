@@ -2,8 +2,8 @@
 #ifndef OUTPUT_ROW_H
 #define OUTPUT_ROW_H
 
-/* One row of a screen: cells with characters. No function checks that the row
- * has enough cells; the caller knows the number of columns. */
+/* One row of a screen. The functions do not check the number of columns, which
+ * the caller must ensure. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include "output/revised.h"
 
 /* One column of a row: a character and up to two combining characters, with 21
- * bits each. Further combining characters are dropped. */
+ * bits each. Further ones are dropped. */
 typedef uint64_t cell;
 
 struct row {
@@ -22,39 +22,37 @@ struct row {
 	struct row_history history;
 };
 
-/* Empties a row so that it can be reused as a new row, which no reader has
- * read. */
+/* Empties a row and marks it as unread, so that it can be reused. */
 void row_reset(struct row *);
 
-/* Returns the number of columns up to the last character that is not a
- * space. */
+/* Returns the length of the row without trailing spaces, in columns. */
 int row_trimmed(const struct row *);
 
 /* Appends the first n columns to the buffer, as UTF-8. */
 void row_put(const struct row *, int n, struct buf *);
 
-/* Stores a character of one or two columns at column x. Wide characters of
- * which only one half is overwritten become blank. Returns false if the row
- * contains that character already. */
+/* Stores a character of one or two columns at column x. If that overwrites one
+ * half of a wide character, the other half becomes blank. Returns false if the
+ * row already contains the character there. */
 bool row_set(struct row *, int x, uint32_t code, int width);
 
-/* Stores n characters of printable ASCII at column x, which must be at or after
- * the end of the row. */
+/* Stores n printable ASCII characters at column x, which must not be before the
+ * end of the row. */
 void row_append(struct row *, int x, const unsigned char *ascii, int n);
 
 /* Adds a combining character to the character before column x. Returns false if
  * no column precedes x. */
 bool row_combine(struct row *, int x, uint32_t code);
 
-/* Inserts n blank cells at column x. Cells that are moved past the last of
- * `columns` columns are lost. Returns false if nothing has changed. */
+/* Inserts n blank cells at column x. Cells moved beyond the last of `columns`
+ * columns are lost. Returns false if nothing has changed. */
 bool row_insert(struct row *, int x, int n, int columns);
 
 /* Deletes n cells at column x. The following cells move to the left. Returns
  * false if nothing has changed. */
 bool row_delete(struct row *, int x, int n);
 
-/* Blanks the columns from `first` to `end` - 1. Returns false if nothing has
+/* Blanks the columns `first` to `end` - 1. Returns false if nothing has
  * changed. */
 bool row_erase(struct row *, int first, int end);
 

@@ -30,8 +30,8 @@
 
 enum {
 	REPLY_MAX = 32,       /* maximum length of a reply, in bytes */
-	REPLIES_MAX = 1024,   /* maximum of replies that have not been sent, in
-	                       * bytes */
+	REPLIES_MAX = 1024,   /* maximum size of replies that have not been
+	                       * sent, in bytes */
 	TAB_STOP = 8          /* distance of tab stops, in columns */
 };
 
@@ -48,15 +48,16 @@ struct screen {
 	int height;               /* number of rows */
 	struct row main[SCREEN_ROWS];
 	struct row alternate[SCREEN_ROWS];
-	struct row *rows;         /* shown rows: `main` or `alternate` */
+	struct row *rows;         /* rows of the shown screen: `main` or
+	                           * `alternate` */
 	int last_line;            /* last row of `main` that contains text or
-	                           * that a line feed has reached */
+	                           * was reached by a line feed */
 	struct position cursor;
-	struct position saved;    /* position saved by DECSC */
-	struct position main_cursor;  /* cursor position on the main screen,
+	struct position saved;    /* cursor position saved by DECSC */
+	struct position main_cursor;  /* cursor position on the main screen
 	                               * while the alternate screen is shown */
 	bool restores_cursor;     /* whether the cursor returns to main_cursor
-	                           * when the alternate screen is left */
+	                           * after the alternate screen */
 	int top;                  /* first row of the scrolling region */
 	int bottom;               /* last row of the scrolling region */
 	bool no_wrap;             /* whether autowrap (DECAWM) is off */
@@ -66,26 +67,28 @@ struct screen {
 	int charset;              /* active character set: 0 for G0, 1 for G1 */
 
 	struct sequence sequence;
-	unsigned char partial[4]; /* start of a character that a call split */
-	size_t partial_len;       /* length of that start, in bytes */
-	uint32_t last_drawn;      /* character that REP repeats, or 0 if a
-	                           * control followed it */
+	unsigned char partial[4]; /* first bytes of a character that is split
+	                           * between calls */
+	size_t partial_len;       /* length of `partial`, in bytes */
+	uint32_t last_drawn;      /* character that REP repeats; 0 after a
+	                           * control */
 
 	bool moved;               /* whether the cursor was moved to an absolute
-	                           * position and nothing has been drawn
-	                           * since */
-	bool erased;              /* whether the screen was erased and nothing
-	                           * has been drawn since */
+	                           * position, and nothing was drawn after
+	                           * that */
+	bool erased;              /* whether the screen was erased, and nothing
+	                           * was drawn after that */
 	bool addressed;           /* whether text was drawn at an absolute
 	                           * position */
 
 	struct screen_final final;
-	int64_t invalid_bytes;    /* number of bytes that were NUL or invalid
+	int64_t invalid_bytes;    /* number of bytes that are NUL or invalid
 	                           * UTF-8 */
 	struct revisions revisions;
 	char reply[REPLIES_MAX];  /* memory of `replies` */
 	struct buf replies;       /* replies that have not been sent */
-	struct buf *out;          /* final text, during screen_write() */
+	struct buf *out;          /* buffer for final text, set during
+	                           * screen_write() */
 };
 
 /* -- Rows -------------------------------------------------------------- */
@@ -96,7 +99,7 @@ cursor_row(const struct screen *s)
 	return &s->rows[s->cursor.y];
 }
 
-/* Returns whether the main screen is shown, whose rows become final text. */
+/* Returns whether the main screen is shown. Only its rows become final text. */
 static bool
 is_main(const struct screen *s)
 {
@@ -110,8 +113,8 @@ mark_rewritten(struct screen *s, struct row *r)
 }
 
 /* Records that text was drawn at column x of the cursor's row. `used` is the
- * number of columns that the row had before. Text that is added at the end of
- * the last row does not rewrite the row. */
+ * number of columns in the row before that. Text that is added at the end of
+ * the last row does not count as a rewrite. */
 static void
 mark_drawn(struct screen *s, int x, int used)
 {
@@ -148,16 +151,16 @@ erase_row(struct screen *s, struct row *r)
 static void
 erase_cells(struct screen *s, struct row *r, int first, int end)
 {
-	/* If a row is erased completely, the text of the row above no longer
-	 * continues there, as in tmux. */
+	/* As in tmux, the text of the row above does not continue in a row that
+	 * is erased completely. */
 	if (first == 0 && end >= s->columns && r > s->rows)
 		r[-1].wraps = false;
 	if (row_erase(r, first, end))
 		mark_rewritten(s, r);
 }
 
-/* Returns the number of columns that are shown of a row. On a terminal,
- * trailing blanks are not shown (I6). */
+/* Returns the number of columns of a row that are shown. On a terminal, these
+ * do not include trailing blanks (I6). */
 static int
 shown_columns(const struct screen *s, const struct row *r)
 {
@@ -177,8 +180,8 @@ max(int a, int b)
 }
 
 /* Returns the number of columns of a row that belong to the text. Trailing
- * blanks belong to the text if they were read, or if they are before the
- * cursor, as after a prompt. */
+ * blanks belong to it if they were read, or if the cursor is after them, as
+ * after a prompt. */
 static int
 text_columns(const struct screen *s, const struct row *r)
 {
@@ -191,8 +194,8 @@ text_columns(const struct screen *s, const struct row *r)
 	return min(n, r->used);
 }
 
-/* Updates the size of the final text after text was appended to the buffer at
- * index `from`. */
+/* Adds the text in the buffer from the index `from` to the size of the final
+ * text. */
 static void
 count_final(struct screen *s, size_t from)
 {
@@ -206,7 +209,7 @@ count_final(struct screen *s, size_t from)
 	s->final.bytes += (int64_t)(s->out->len - from);
 }
 
-/* Appends a row to the final text, and a newline if the row ends a line. */
+/* Appends a row to the final text, with a newline if the row ends a line. */
 static void
 finish_row(struct screen *s, const struct row *r, bool newline)
 {
@@ -264,14 +267,14 @@ scroll_up(struct screen *s, bool newline)
 	rotate_up(s, s->top, s->bottom);
 	if (entire && is_main(s))
 		return;
-	/* Rows outside of the scrolling region did not move, but their numbers
-	 * have changed. Readers must read these rows again. */
+	/* Readers must read the rows outside of the scrolling region again:
+	 * these rows did not move, but their numbers have changed. */
 	mark_rows(s, 0, s->height - 1);
 }
 
-/* Moves the cursor to the next row, or scrolls if the cursor is at the bottom
- * of the scrolling region. `newline` is false if the row is only wrapped. On a
- * terminal, a wrapped row ends a line of the final text nevertheless. */
+/* Moves the cursor to the next row, or scrolls at the bottom of the scrolling
+ * region. `newline` is false if the row is only wrapped. On a terminal, a
+ * wrapped row also ends a line of the final text. */
 static void
 line_feed(struct screen *s, bool newline)
 {
@@ -296,8 +299,7 @@ reverse_line_feed(struct screen *s)
 		s->cursor.y--;
 }
 
-/* Returns the last row that IL or DL would move at the current cursor position.
- */
+/* Returns the last row that IL or DL would move at the cursor position. */
 static int
 last_moved_row(const struct screen *s)
 {
@@ -306,8 +308,7 @@ last_moved_row(const struct screen *s)
 	return inside ? s->bottom : s->height - 1;
 }
 
-/* Records that the text of the row above the cursor does not continue in the
- * cursor's row. */
+/* Records that the text above does not continue in the cursor's row. */
 static void
 end_row_before(struct screen *s)
 {
@@ -340,7 +341,7 @@ delete_rows(struct screen *s, int n)
 /* -- Drawing ----------------------------------------------------------- */
 
 /* Records that text is drawn. If the cursor was moved to an absolute position
- * before, the program counts as a full-screen program. */
+ * just before, the program counts as a full-screen program. */
 static void
 record_drawing(struct screen *s)
 {
@@ -379,8 +380,8 @@ combine(struct screen *s, uint32_t code)
 		mark_drawn(s, s->cursor.x, used);
 }
 
-/* Stores a character in the cells at the cursor. If the cells contain that
- * character already, the row does not count as changed. */
+/* Stores a character in the cells at the cursor. The row counts as changed only
+ * if the cells did not contain that character. */
 static void
 put_character(struct screen *s, uint32_t code, int width)
 {
@@ -390,7 +391,7 @@ put_character(struct screen *s, uint32_t code, int width)
 		mark_drawn(s, s->cursor.x, used);
 }
 
-/* Draws a character at the cursor and moves the cursor after it. */
+/* Draws a character at the cursor, and moves the cursor after the character. */
 static void
 draw(struct screen *s, uint32_t code)
 {
@@ -420,17 +421,17 @@ draw(struct screen *s, uint32_t code)
 	s->last_drawn = code;
 }
 
-/* Returns whether characters are drawn in the usual way: insert mode is off,
- * autowrap is on, and the character set has no line-drawing characters. */
+/* Returns whether characters are drawn in the default way: without insert mode,
+ * with autowrap, and without line-drawing characters. */
 static bool
 is_plain_mode(const struct screen *s)
 {
 	return !s->insert && !s->no_wrap && !s->drawing[s->charset];
 }
 
-/* Draws the printable ASCII characters at the start of p, if the cursor is at
- * the end of its row. Returns the number of characters drawn. Without this
- * function, a line of 100 MB takes five times as long. */
+/* Draws the printable ASCII characters at the start of p if the cursor is at
+ * the end of its row. Returns the number of characters drawn. Makes a line of
+ * 100 MB five times as fast. */
 static size_t
 draw_run(struct screen *s, const unsigned char *p, size_t n)
 {
@@ -454,8 +455,8 @@ draw_run(struct screen *s, const unsigned char *p, size_t n)
 	return i;
 }
 
-/* Returns the Unicode character for a character of DEC's line-drawing set,
- * which has graphics from '`' to '~'. */
+/* Returns the Unicode character for a character of DEC's line-drawing set. This
+ * set replaces the characters from '`' to '~'. */
 static uint32_t
 line_drawing(uint32_t code)
 {
@@ -485,7 +486,7 @@ draw_tab(struct screen *s)
 
 /* -- Erasing ----------------------------------------------------------- */
 
-/* Returns the number of rows without the empty rows at the bottom. */
+/* Returns the number of rows without empty rows at the bottom. */
 static int
 used_rows(const struct screen *s)
 {
@@ -496,7 +497,7 @@ used_rows(const struct screen *s)
 	return n;
 }
 
-/* Erases the screen. Like in tmux, the erased rows become final text. */
+/* Erases the screen. As in tmux, the erased rows become final text. */
 static void
 erase_all(struct screen *s)
 {
@@ -510,8 +511,8 @@ erase_all(struct screen *s)
 		erase_row(s, &s->rows[i]);
 	if (is_main(s)) {
 		s->last_line = 0;
-		/* The numbers of the rows have changed. If a reader has read
-		 * blank rows with the new numbers, it must read them again. */
+		/* The numbers of the rows have changed, so readers must read
+		 * blank rows with these numbers again. */
 		mark_rows(s, 0, s->height - 1);
 	}
 	s->moved = false;
@@ -519,9 +520,8 @@ erase_all(struct screen *s)
 	s->addressed = false;
 }
 
-/* Executes EL. The parameter selects what to erase: 0 from the cursor to the
- * end of the row, 1 from the start of the row to the cursor, 2 the
- * entire row. */
+/* Executes EL, which erases a part of the row. The parameter 0 means from the
+ * cursor to the end, 1 from the start to the cursor, 2 the entire row. */
 static void
 erase_in_row(struct screen *s, int part)
 {
@@ -535,7 +535,7 @@ erase_in_row(struct screen *s, int part)
 		erase_cells(s, r, 0, s->columns);
 }
 
-/* Removes the rows below the cursor, which are blank, from the text. */
+/* Removes the blank rows below the cursor from the text. */
 static void
 drop_rows_below(struct screen *s)
 {
@@ -545,10 +545,10 @@ drop_rows_below(struct screen *s)
 	s->last_line = s->cursor.y;
 }
 
-/* Executes ED, which erases a part of the screen. clear(1) moves the cursor to
- * the first cell by CUP and erases from there, and then the erased rows remain
- * in the text. A program that redraws its prompt reaches that cell by relative
- * movements, and then the erased rows are dropped. */
+/* Executes ED, which erases a part of the screen. clear(1) uses CUP to move the
+ * cursor to the first cell before it erases; then the erased rows stay in the
+ * text. A program that redraws its prompt reaches that cell by relative
+ * movements; then the erased rows are dropped. */
 static void
 erase_in_screen(struct screen *s, int part)
 {
@@ -556,8 +556,8 @@ erase_in_screen(struct screen *s, int part)
 	int i;
 
 	if (!s->terminal) {
-		/* Ignore ED 2, because the text of an erased terminal remains
-		 * in the output, too. */
+		/* Ignore ED 2: the text of an erased terminal stays in the
+		 * output. */
 		if (part != 2)
 			erase_in_row(s, part);
 	} else if (part == 2 || (part == 0 && at_home)) {
@@ -622,7 +622,7 @@ cancel_wrap(struct screen *s)
 		s->cursor.x--;
 }
 
-/* Moves the cursor up by n rows, but not out of the scrolling region. */
+/* Moves the cursor up by n rows, at most to the top of the scrolling region. */
 static void
 move_up(struct screen *s, int n)
 {
@@ -670,8 +670,8 @@ restore_cursor(struct screen *s)
 
 /* -- The alternate screen, reset --------------------------------------- */
 
-/* Shows the alternate screen, which is empty at first. If restores_cursor is
- * true, the cursor returns to its current position afterwards (mode 1049). */
+/* Shows an empty alternate screen. If restores_cursor is true, the cursor later
+ * returns to its current position (mode 1049). */
 static void
 show_alternate(struct screen *s, bool restores_cursor)
 {
@@ -716,8 +716,8 @@ reset(struct screen *s)
 
 /* -- Control sequences ------------------------------------------------- */
 
-/* The comments at the final bytes give the names of the functions in ECMA-48,
- * or in the documentation of xterm if ECMA-48 does not define them. */
+/* The comments after the final bytes name the functions as in ECMA-48 or, if
+ * ECMA-48 does not define them, as in the documentation of xterm. */
 
 static void
 reply(struct screen *s, const char *text)
@@ -734,9 +734,9 @@ report_cursor(struct screen *s)
 	struct buf b = { text, 0, sizeof(text) };
 	int x = clamp(s->cursor.x, 0, s->columns - 1);
 
-	/* To find out the size of the terminal, programs move the cursor to the
-	 * last cell and query its position. That does not make them full-screen
-	 * programs. */
+	/* A program that moves the cursor to the last cell and queries its
+	 * position only determines the size of the terminal. It does not count
+	 * as a full-screen program. */
 	s->moved = false;
 	buf_fmt(&b, "\033[%d;%dR", s->cursor.y + 1, x + 1);
 	reply(s, buf_text(&b));
@@ -772,7 +772,8 @@ set_modes(struct screen *s, bool on)
 	}
 }
 
-/* Executes REP: draws a character n times, but not past the end of the row. */
+/* Executes REP: repeats the last character n times, but not past the end of the
+ * row. */
 static void
 repeat(struct screen *s, uint32_t code, int n)
 {
@@ -784,8 +785,8 @@ repeat(struct screen *s, uint32_t code, int n)
 		draw(s, code);
 }
 
-/* Executes a control sequence that acts within the row, on pipes and terminals.
- * Returns false if the sequence is not one of these. */
+/* Executes a control sequence that affects only the cursor's row, on pipes and
+ * terminals. Returns false if it is another sequence. */
 static bool
 run_row_control(struct screen *s, const struct sequence *q)
 {
@@ -830,7 +831,7 @@ run_row_control(struct screen *s, const struct sequence *q)
 	return false;
 }
 
-/* Executes a control sequence that acts on several rows. Pipes ignore these
+/* Executes a control sequence that can affect other rows. Pipes ignore these
  * sequences. */
 static void
 run_screen_control(struct screen *s, const struct sequence *q)
@@ -937,7 +938,7 @@ run_escape(struct screen *s, char letter)
 	}
 }
 
-/* Executes a sequence that is complete. */
+/* Executes a complete sequence. */
 static void
 run_sequence(struct screen *s, const struct sequence *q)
 {
@@ -956,7 +957,7 @@ run_sequence(struct screen *s, const struct sequence *q)
 	}
 }
 
-/* Executes a control character that is not part of a sequence. */
+/* Executes a control character outside a sequence. */
 static void
 run_control(struct screen *s, unsigned char c)
 {
@@ -998,7 +999,7 @@ parse_text(struct screen *s, const unsigned char *p, size_t n)
 
 	if (len == 0)
 		return 0;
-	/* Programs send NUL to a terminal as padding. */
+	/* Programs send NUL to terminals as padding. */
 	if (*p == '\0' && !s->terminal)
 		s->invalid_bytes++;
 	if (len < 0) {
@@ -1010,7 +1011,7 @@ parse_text(struct screen *s, const unsigned char *p, size_t n)
 	if (code < 0x20)
 		run_control(s, *p);
 	else if (code >= 0x7F && code < 0xA0)
-		return (size_t)len;  /* DEL and C1 controls are ignored. */
+		return (size_t)len;  /* Ignore DEL and C1 controls. */
 	else if (s->drawing[s->charset])
 		draw(s, line_drawing(code));
 	else
@@ -1021,8 +1022,8 @@ parse_text(struct screen *s, const unsigned char *p, size_t n)
 /* -- Whole lines ------------------------------------------------------- */
 
 /* Returns whether complete lines can be copied to the final text without
- * drawing them: on a pipe whose row is empty and whose modes have their
- * defaults. */
+ * drawing them: the output is a pipe, its row is empty, and its modes have
+ * their defaults. */
 static bool
 can_copy(const struct screen *s)
 {
@@ -1031,7 +1032,7 @@ can_copy(const struct screen *s)
 	return is_plain_mode(s) && is_new && !s->terminal;
 }
 
-/* Copies text that the screen would show unchanged to the final text. Returns
+/* Copies text to the final text if the screen would show it unchanged. Returns
  * the number of bytes processed. */
 static size_t
 copy_text(struct screen *s, const unsigned char *p, size_t n)
@@ -1094,9 +1095,9 @@ screen_free(struct screen *s)
 	free(s);
 }
 
-/* Adds a byte to a character that was split between two calls. Returns false
- * if the byte does not continue the character. Then U+FFFD has been drawn, and
- * the caller must parse the byte again. */
+/* Adds a byte to a character that was split between two calls. If the byte does
+ * not continue the character, draws U+FFFD and returns false, and the caller
+ * must parse the byte again. */
 static bool
 continue_character(struct screen *s, unsigned char c)
 {
@@ -1120,22 +1121,22 @@ is_printable(unsigned char c)
 	return c >= 0x20 && c < 0x7F;
 }
 
-/* Returns whether a pipe's row is full, so that the next character makes it
- * final. */
+/* Returns whether the row of a pipe is full, so that the next character makes
+ * it final. */
 static bool
 is_row_full(const struct screen *s)
 {
 	return !s->terminal && s->cursor.x == s->columns && !s->insert;
 }
 
-/* Draws or copies some of the n bytes, which must not start within a sequence
- * or a character. Returns the number of bytes processed. */
+/* Draws or copies some of the n bytes. They must not start within a sequence or
+ * a character. Returns the number of bytes processed. */
 static size_t
 write_text(struct screen *s, const unsigned char *p, size_t n)
 {
 	size_t done = 0;
 
-	/* Finish a full row of a pipe early, so that the next row can be copied
+	/* Finish a full row of a pipe now, so that the next row can be copied
 	 * instead of drawn. */
 	if (is_row_full(s) && is_printable(*p)) {
 		line_feed(s, false);
@@ -1216,7 +1217,7 @@ screen_pending_bytes(const struct screen *s)
 	return (int64_t)s->partial_len;
 }
 
-/* Returns the number of rows without the blank rows at the bottom. */
+/* Returns the number of rows without blank rows at the bottom. */
 static int
 height_of(const struct screen *s, const struct row *rows)
 {

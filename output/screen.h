@@ -21,40 +21,39 @@
 enum {
 	SCREEN_ROWS = 50,        /* rows of a terminal */
 	SCREEN_COLUMNS = 200,    /* columns of a terminal */
-	SCREEN_PIPE_COLUMNS = 8000,  /* columns of a pipe's only row */
-	SCREEN_CELL_BYTES = 12,  /* maximum size of a character and two
+	SCREEN_PIPE_COLUMNS = 8000,  /* columns of the only row of a pipe */
+	SCREEN_CELL_BYTES = 12,  /* maximum size of a character with two
 	                          * combining characters, in bytes of UTF-8 */
 	SCREEN_STEP_MAX = SCREEN_ROWS *
-	    (SCREEN_COLUMNS * SCREEN_CELL_BYTES + 1)   /* maximum size of all
-	                          * rows as text with newlines, in bytes */
+	    (SCREEN_COLUMNS * SCREEN_CELL_BYTES + 1)   /* maximum size of the
+	                                                * text of all rows with
+	                                                * newlines, in bytes */
 };
 
 struct screen;
 
-/* Returns the size of the memory that screen_new() needs for the cells, in
- * bytes. */
+/* Returns the size of the memory for the cells in screen_new(), in bytes. */
 size_t screen_memory(bool terminal);
 
-/* Creates an empty screen for a terminal or for a pipe. The cells are stored in
- * `memory`, which must not be freed before the screen. */
+/* Creates an empty screen for a terminal or a pipe. `memory` stores the cells,
+ * and must not be freed before the screen. */
 struct screen *screen_new(bool terminal, void *memory);
 
 /* Frees the screen, which may be NULL. */
 void screen_free(struct screen *);
 
-/* Draws as many of the n > 0 bytes as possible and appends rows that become
- * final to the buffer, as UTF-8. Stops when the buffer has less than
- * SCREEN_STEP_MAX bytes of free space. Never allocates memory. Returns the
- * number of bytes drawn. The result does not depend on how the bytes are split
- * into calls. */
+/* Draws the n > 0 bytes, and appends rows that become final to the buffer, as
+ * UTF-8. Stops when the buffer has less than SCREEN_STEP_MAX bytes of free
+ * space. Never allocates memory. Returns the number of bytes drawn. The bytes
+ * can be split into calls at any point. */
 size_t screen_write(struct screen *, const void *bytes, size_t n,
                     struct buf *final);
 
 /* Ends the output. An incomplete character is drawn as U+FFFD. */
 void screen_end(struct screen *, struct buf *final);
 
-/* Returns whether the program draws a screen instead of printing lines: it uses
- * the alternate screen, or has drawn text at an absolute position. */
+/* Returns whether the program uses the full screen instead of printing lines:
+ * it shows the alternate screen, or has drawn text at an absolute position. */
 bool screen_is_full_screen(const struct screen *);
 
 /* The size of the final text */
@@ -69,10 +68,12 @@ struct screen_final {
 /* Returns the size of the text that has become final. */
 struct screen_final screen_final(const struct screen *);
 
-/* Returns how many bytes so far were invalid UTF-8 or, on a pipe, NUL (O9). */
+/* Returns the number of bytes so far that were invalid UTF-8 or, on a pipe, NUL
+ * (O9). */
 int64_t screen_invalid_bytes(const struct screen *);
 
-/* Returns how many bytes of an incomplete character have not been drawn yet. */
+/* Returns the number of bytes of an incomplete character that have not been
+ * drawn yet. */
 int64_t screen_pending_bytes(const struct screen *);
 
 /* -- What is shown ----------------------------------------------------- */
@@ -80,28 +81,28 @@ int64_t screen_pending_bytes(const struct screen *);
 /* Returns whether the alternate screen is shown. */
 bool screen_is_alternate(const struct screen *);
 
-/* Returns the number of rows without the blank rows at the bottom. */
+/* Returns the number of rows without blank rows at the bottom. */
 int screen_height(const struct screen *);
 
-/* Appends row i, counted from 0, to the buffer as UTF-8, without trailing
- * blanks and without a newline. */
+/* Appends row i, counted from 0, to the buffer as UTF-8. Omits trailing blanks
+ * and the newline. */
 void screen_row(const struct screen *, int i, struct buf *);
 
 /* -- The lines that continue the final text ---------------------------- */
 
 /* Returns the number of rows of the main screen that continue the final text,
- * at least 1. The last of them contains the cursor or the last text. */
+ * at least 1. The last of these rows contains the cursor or the last text. */
 int screen_lines(const struct screen *);
 
-/* Appends row i of the main screen to the buffer, without a newline. Trailing
- * blanks are appended if they are before the cursor or have been read. */
+/* Appends row i of the main screen to the buffer, without a newline. Omits
+ * trailing blanks, unless they are before the cursor or were read. */
 void screen_line(const struct screen *, int i, struct buf *);
 
 /* -- Changes; see revised.h -------------------------------------------- */
 
-/* Returns the number of the last change of the screen. Changes are counted from
- * 1, and 0 means that the screen has never changed. A reader remembers this
- * number to find out later what has changed. */
+/* Returns the number of the last change of the screen, or 0 if the screen has
+ * never changed. A reader stores this number to determine later what has
+ * changed. */
 int64_t screen_change(const struct screen *);
 
 /* Returns the number of the last change to row i of the screen that is
@@ -115,15 +116,15 @@ int64_t screen_line_rewrite(const struct screen *, int i);
 /* Marks all rows of the main screen as read. */
 void screen_mark_read(struct screen *);
 
-/* Returns a revised row by its index. The oldest row that is remembered has
- * index 0. Returns NULL if the index is too large. */
+/* Returns the revised row with the given index. Index 0 is the oldest row that
+ * is remembered. Returns NULL if the index is too large. */
 const struct revised_row *screen_revised(const struct screen *, int i);
 
 /* -- Replies ----------------------------------------------------------- */
 
 /* Returns the replies to queries of the cursor position, the status and the
- * device attributes. The caller sends the replies to the program and empties
- * the buffer. */
+ * device attributes. The caller sends them to the program and empties the
+ * buffer. */
 struct buf *screen_replies(struct screen *);
 
 #endif

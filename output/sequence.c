@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { PARAMETER_MAX = 9999 };  /* maximum of a parameter */
+enum { PARAMETER_MAX = 9999 };  /* maximum value of a parameter */
 
 void
 sequence_start(struct sequence *q)
@@ -19,7 +19,7 @@ sequence_is_open(const struct sequence *q)
 	return q->state != PARSE_TEXT;
 }
 
-/* Ends the sequence. `kind` is SEQUENCE_NONE if the sequence has no effect. */
+/* Ends the sequence. `kind` is SEQUENCE_NONE for a sequence without effect. */
 static void
 finish(struct sequence *q, enum sequence_kind kind, unsigned char final)
 {
@@ -50,8 +50,7 @@ parse_digit(struct sequence *q, int digit)
 		*p = PARAMETER_MAX;
 }
 
-/* Starts the next parameter. If there are too many parameters, the last one is
- * overwritten. */
+/* Starts the next parameter. If there are too many, overwrites the last one. */
 static void
 parse_separator(struct sequence *q)
 {
@@ -62,7 +61,7 @@ parse_separator(struct sequence *q)
 	q->parameter[q->parameters - 1] = -1;
 }
 
-/* Parses a byte of a control sequence after ESC [. The byte is not a control
+/* Parses a byte after ESC [ in a control sequence. It must not be a control
  * character. */
 static void
 parse_control(struct sequence *q, unsigned char c)
@@ -79,7 +78,7 @@ parse_control(struct sequence *q, unsigned char c)
 		finish(q, SEQUENCE_CONTROL, c);
 }
 
-/* Parses the byte after ESC, which is from 0x20 to 0x7E. */
+/* Parses the byte after ESC, a byte from 0x20 to 0x7E. */
 static void
 parse_escape(struct sequence *q, unsigned char c)
 {
@@ -99,16 +98,17 @@ parse_escape(struct sequence *q, unsigned char c)
 	}
 }
 
-/* Returns whether the bytes belong to a string, which has no effect. */
+/* Returns whether the current bytes belong to a string sequence, which is
+ * ignored. */
 static bool
 is_in_string(const struct sequence *q)
 {
 	return q->state == PARSE_OSC || q->state == PARSE_STRING;
 }
 
-/* Parses a control character within a sequence. ESC starts another sequence; it
- * is also the first byte of ST, which ends a string. CAN and SUB end every
- * sequence, and BEL ends an operating system command. */
+/* Parses a control character within a sequence. ESC starts another sequence, or
+ * ends a string as the first byte of ST. CAN and SUB end any sequence. BEL ends
+ * an operating system command. */
 static void
 parse_control_character(struct sequence *q, unsigned char c)
 {
@@ -120,7 +120,7 @@ parse_control_character(struct sequence *q, unsigned char c)
 		q->state = PARSE_TEXT;
 }
 
-/* Parses a byte that is not a control character. */
+/* Parses a byte other than a control character. */
 static void
 parse_byte(struct sequence *q, unsigned char c)
 {

@@ -2,7 +2,7 @@
 #ifndef OUTPUT_SEQUENCE_H
 #define OUTPUT_SEQUENCE_H
 
-/* A parser of terminal control sequences (ECMA-48). A sequence can be split
+/* A parser for terminal control sequences (ECMA-48). A sequence can be split
  * between calls. */
 
 #include <stdbool.h>
@@ -13,10 +13,10 @@ enum {
 	                           * sequence */
 };
 
-/* What sequence_parse() has found */
+/* The kind of sequence that sequence_parse() has found */
 enum sequence_kind {
-	SEQUENCE_NONE,        /* a sequence that is not complete yet, or one
-	                       * that has no effect */
+	SEQUENCE_NONE,        /* an incomplete sequence, or one without
+	                       * effect */
 	SEQUENCE_ESCAPE,      /* an escape sequence: ESC and `final` */
 	SEQUENCE_CHARSET,     /* ESC ( or ESC ), and `final`: designates a
 	                       * character set */
@@ -35,39 +35,38 @@ enum sequence_state {
 	PARSE_STRING          /* in a DCS, SOS, PM or APC string */
 };
 
-/* A sequence while it is parsed, or the last one. A zeroed struct is ready for
- * use. */
+/* The current or last sequence. A zeroed struct is ready for use. */
 struct sequence {
 	enum sequence_state state;  /* only for sequence.c */
 	enum sequence_kind kind;
-	char final;           /* last byte, which selects the function */
+	char final;           /* final byte, which selects the function */
 	int parameter[SEQUENCE_PARAMETERS];  /* parameters; -1 if a parameter is
 	                       * empty */
 	int parameters;       /* number of parameters */
-	char private_mark;    /* mark of a private control sequence, such as '?'
-	                       * or '>', or 0 */
+	char private_mark;    /* prefix of a private control sequence, such as
+	                       * '?' or '>', or 0 */
 	char intermediate;    /* last intermediate byte of a control sequence,
 	                       * or 0 */
 	int designated;       /* character set that SEQUENCE_CHARSET designates,
 	                       * 0 for G0 or 1 for G1 */
 };
 
-/* Starts a sequence after ESC. */
+/* Starts a sequence after its first byte, ESC. */
 void sequence_start(struct sequence *);
 
-/* Returns whether a sequence was started and has not ended. */
+/* Returns whether a sequence has started and is not complete. */
 bool sequence_is_open(const struct sequence *);
 
-/* Parses bytes until the sequence ends or a byte cannot be part of it. A
- * newline ends every sequence, so that an unterminated string hides no more
- * than one line (O1). Sets `kind`. Returns the number of bytes parsed. */
+/* Parses bytes until the sequence ends, or up to a byte that cannot be part of
+ * it. A newline ends any sequence, so that an unterminated string hides at most
+ * one line (O1). Sets `kind`. Returns the number of bytes parsed. */
 size_t sequence_parse(struct sequence *, const unsigned char *bytes, size_t n);
 
-/* Returns parameter i of a control sequence, or a default value if the
- * parameter is missing. */
+/* Returns parameter i of a control sequence, or the given default if it is
+ * missing. */
 int sequence_parameter(const struct sequence *, int i, int default_value);
 
-/* Returns the first parameter as a count, which is at least 1. */
+/* Returns the first parameter as a count of at least 1. */
 int sequence_count(const struct sequence *);
 
 #endif

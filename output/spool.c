@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #define _POSIX_C_SOURCE 200809L
-#define _FILE_OFFSET_BITS 64  /* Allow files over 2 GiB on 32-bit hosts. */
+#define _FILE_OFFSET_BITS 64  /* Support files over 2 GiB on 32-bit hosts. */
 
 /* How a stream is saved:
  *
@@ -30,15 +30,15 @@
 
 enum {
 	KEPT_BYTES = 65536,     /* maximum length of a stream that is kept in
-	                         * memory, in bytes */
-	MEASURE_BYTES = 65536,  /* number of bytes that are written before the
-	                         * free space is measured again */
-	BLOCK_BYTES = 4096      /* space that the last block of a file occupies,
-	                         * even if it is not full, in bytes */
+	                         * memory instead of a file, in bytes */
+	MEASURE_BYTES = 65536,  /* number of bytes written between measurements
+	                         * of the free space */
+	BLOCK_BYTES = 4096      /* space reserved for the last block of a file,
+	                         * which may be only partly used, in bytes */
 };
 
-/* Reasons why a stream is not saved completely. The value 0 stands for no
- * reason, and a positive value is an errno. */
+/* The reasons why a stream is not saved completely. 0 means no reason, and a
+ * positive value is an errno. */
 enum {
 	FILE_FULL = -1,
 	SPOOL_FULL = -2,
@@ -51,21 +51,21 @@ enum {
 
 struct spool_file {
 	struct spool *spool;
-	struct list_node node;    /* node of spool->saved while the file
+	struct list_node node;    /* node in spool->saved while the file
 	                           * exists */
 	char *path;               /* path of the file, or NULL if it does not
 	                           * exist */
 	int64_t size;             /* size of the file, in bytes */
 	int fd;                   /* descriptor for writing the file, or -1 */
-	struct buf kept;          /* output that has not been written to a file
-	                           * yet */
+	struct buf kept;          /* output in memory, before the file is
+	                           * created */
 	int reason;               /* reason why the output is not saved
 	                           * completely, or 0 */
-	bool ended;               /* whether the stream is complete, so that its
+	bool ended;               /* whether the stream has ended, so that its
 	                           * file may be removed */
-	bool reported;            /* whether a result contains the path */
-	bool closed;              /* whether spool_close() was called, so that
-	                           * the struct is freed with the file */
+	bool reported;            /* whether a result has shown the path */
+	bool closed;              /* whether spool_close() was called; the
+	                           * struct is then freed with the file */
 };
 
 static struct spool_file *
@@ -89,7 +89,7 @@ spool_remove(struct spool_file *f)
 		free(f);
 }
 
-/* Texts that describe the reasons in the truncation line (O5) */
+/* The texts of the reasons in the truncation line (O5) */
 static const char *const reasons[] = {
 	[0] = "",
 	[-FILE_FULL] = "longer than --save-limit",
@@ -104,8 +104,8 @@ static const char *const reasons[] = {
 	[-SAVING_OFF] = "--save-limit is 0"
 };
 
-/* Lowers a limit to the given number of bytes, at least 0, and replaces its
- * reason. A limit that is already lower remains unchanged. */
+/* Lowers a limit to the given number of bytes, at least 0, and sets its reason.
+ * Keeps a limit that is already lower. */
 static void
 lower_limit(struct spool_limit *limit, int64_t bytes, int reason)
 {
@@ -117,8 +117,8 @@ lower_limit(struct spool_limit *limit, int64_t bytes, int reason)
 	}
 }
 
-/* Measures the free space of the file's file system. The first measurement also
- * sets the limit for all files of the session (O5). */
+/* Measures the free space on the file system of the file. The first measurement
+ * also sets the limit for all files of the session (O5). */
 static void
 spool_measure(struct spool_file *f)
 {
@@ -144,9 +144,8 @@ spool_measure(struct spool_file *f)
 	s->unmeasured = 0;
 }
 
-/* Removes files of ended streams, the oldest first, until `more` bytes can be
- * added to the session's files without exceeding `max`. The file f is never
- * removed. */
+/* Removes files of ended streams, the oldest first, until the session's files
+ * can grow by `more` bytes within `max`. Never removes the file f. */
 static void
 spool_evict(struct spool *s, const struct spool_file *f, int64_t more,
             int64_t max)
@@ -164,8 +163,8 @@ spool_evict(struct spool *s, const struct spool_file *f, int64_t more,
 }
 
 /* Writes as much of the output to the file as the limits allow. Removes older
- * files of the session if the space is needed (O5). write() does not fail with
- * EINTR, because all signal handlers have SA_RESTART. */
+ * files of the session if necessary (O5). write() does not fail with EINTR,
+ * because all signal handlers have SA_RESTART. */
 static void
 spool_save(struct spool_file *f, const char *p, size_t n)
 {
@@ -200,8 +199,8 @@ spool_save(struct spool_file *f, const char *p, size_t n)
 		fd_close(&f->fd);
 }
 
-/* Removes the oldest file of an ended stream. Returns false if no ended stream
- * has a file. */
+/* Removes the oldest file of all ended streams. Returns false if there is
+ * none. */
 static bool
 spool_remove_oldest(struct spool *s)
 {
@@ -215,8 +214,8 @@ spool_remove_oldest(struct spool *s)
 	return true;
 }
 
-/* Creates the file. If the session has too many files, its oldest ones are
- * removed first. Sets f->fd, or f->reason on failure. */
+/* Creates the file. If the session has too many files, first removes its oldest
+ * ones. Sets f->fd, or f->reason on failure. */
 static void
 spool_create(struct spool_file *f)
 {
@@ -231,8 +230,8 @@ spool_create(struct spool_file *f)
 		f->reason = errno;
 }
 
-/* Creates the file and writes the output that was kept in memory to it. Does
- * nothing if the file exists or if saving has failed before. */
+/* Creates the file and writes the output in memory to it. Does nothing if the
+ * file exists or if saving has failed before. */
 static void
 spool_start_file(struct spool_file *f)
 {
@@ -285,8 +284,8 @@ spool_write(struct spool_file *f, const void *bytes, size_t n)
 {
 	bool may_keep = f->path == NULL && f->reason == 0;
 
-	/* If the memory to keep the output cannot be allocated, the file is
-	 * created at once. */
+	/* If the output cannot be kept because memory is short, create the file
+	 * now. */
 	if (may_keep && f->kept.len + n <= KEPT_BYTES &&
 	    buf_reserve(&f->kept, n)) {
 		buf_put(&f->kept, bytes, n);

@@ -14,34 +14,35 @@
 #include "base/list.h"
 
 struct tempfiles;
-struct spool_file;  /* the saved output of one stream */
+struct spool_file;  /* the saved output of a stream */
 
-/* A limit on the size of files */
+/* A limit on the size of files, and the reason for it */
 struct spool_limit {
 	int64_t bytes;
-	int reason;          /* reason that is reported when the limit is
-	                      * reached, a constant of spool.c */
+	int reason;          /* the reason to report when the limit is reached,
+	                      * a constant from spool.c */
 };
 
 /* The saved output of one session */
 struct spool {
-	const char *dir;     /* absolute path of the directory, owned by the
-	                      * caller */
-	struct tempfiles *files;  /* record of all temporary files, owned by the
+	const char *dir;     /* absolute path of the directory of the files,
+	                      * owned by the caller */
+	struct tempfiles *files;  /* list of all temporary files, owned by the
 	                           * caller */
 	int64_t limit;       /* maximum size of one file, in bytes; 0 if output
 	                      * is not saved */
-	int64_t total;       /* size of all files, in bytes, at most four times
-	                      * the limit of one file */
-	bool has_measured;   /* whether the first file has been created and
-	                      * quarter_limit is valid */
+	int64_t total;       /* size of all files, in bytes; at most four times
+	                      * `limit` */
+	bool has_measured;   /* whether quarter_limit is valid, which is set
+	                      * when the first file is created */
 	struct spool_limit quarter_limit;  /* limit for all files: a quarter of
-	                      * the space that was free when the first file was
-	                      * created */
+	                                    * the free space when the first file
+	                                    * was created */
 	struct spool_limit free_limit;  /* number of bytes that may be written
-	                      * until only a tenth of the space is free */
+	                                 * before only a tenth of the space is
+	                                 * free */
 	int64_t unmeasured;  /* bytes written since free_limit was measured */
-	struct list saved;   /* streams that have a file, oldest first */
+	struct list saved;   /* streams with a file, the oldest first */
 };
 
 /* Removes all files of the session. */
@@ -50,21 +51,21 @@ void spool_free(struct spool *);
 /* Starts a new stream. The stream must be closed before the spool is freed. */
 struct spool_file *spool_open(struct spool *);
 
-/* Ends the stream and frees it. Its file is removed, unless spool_report() has
- * shown the path to a reader. */
+/* Ends the stream and frees it. Removes its file, unless spool_report() has
+ * shown the path in a result. */
 void spool_close(struct spool_file *);
 
-/* Saves n bytes of output, in memory or in the file. An error is not returned,
- * but spool_report() reports it. */
+/* Saves n bytes of output in memory or in the file. If that fails,
+ * spool_report() reports the reason. */
 void spool_write(struct spool_file *, const void *bytes, size_t n);
 
-/* Marks the stream as complete. From now on, its file may be removed to make
- * space for others. */
+/* Marks the stream as complete, so that its file may be removed to make space
+ * for others. */
 void spool_end(struct spool_file *);
 
 /* Creates the file if it does not exist yet. Appends the end of the truncation
- * line to the buffer: "; full output: PATH" or "; full raw output: PATH". If
- * the output is not saved completely, also appends the reason. */
+ * line: "; full output: PATH" or "; full raw output: PATH". Also appends the
+ * reason if the output is not saved completely. */
 void spool_report(struct spool_file *, bool raw, struct buf *);
 
 /* Returns the path of the file, or NULL if the stream has no file. */

@@ -48,8 +48,8 @@ find_revised(const struct kept *k, int64_t row)
 	return NULL;
 }
 
-/* Finds the first row before the cursor that was rewritten and then became
- * final. Returns false if no such row exists. */
+/* Finds the first row before the cursor that was rewritten before it became
+ * final. Returns false if there is none. */
 static bool
 find_revised_row(const struct kept *k, const struct output_cursor *c,
                  struct piece *p)
@@ -78,7 +78,7 @@ find_revised_row(const struct kept *k, const struct output_cursor *c,
 }
 
 /* Finds the first row before the cursor that was rewritten and is still on the
- * screen. Returns false if no such row exists. */
+ * screen. Returns false if there is none. */
 static bool
 find_rewritten_line(const struct kept *k, const struct output_cursor *c,
                     struct piece *p)
@@ -101,8 +101,8 @@ find_rewritten_line(const struct kept *k, const struct output_cursor *c,
 	return false;
 }
 
-/* Finds the first row before the cursor that was rewritten since it was read.
- * Returns false if no such row exists. */
+/* Finds the first row before the cursor that was rewritten after it was read.
+ * Returns false if there is none. */
 static bool
 find_row(const struct kept *k, const struct output_cursor *c,
          struct piece *p)
@@ -110,17 +110,15 @@ find_row(const struct kept *k, const struct output_cursor *c,
 	return find_revised_row(k, c, p) || find_rewritten_line(k, c, p);
 }
 
-/* The start of the text that follows the cursor */
+/* The start of the text after the cursor */
 struct position {
 	int64_t at;           /* position in the text, in bytes */
-	bool continues;       /* whether the part of the row before this
-	                       * position has been read */
+	bool continues;       /* whether the row was read up to this position */
 };
 
-/* Returns the position at which a reader continues to read a row of len bytes,
- * which begins at `start`. If the row was rewritten since the reader read it,
- * this is the start of the row. `rewrite` is the number of the last rewrite of
- * the row. */
+/* Returns the position at which a reader continues in a row, which has `len`
+ * bytes and begins at `start`. This is the start of the row if it was rewritten
+ * after it was read. `rewrite` is the number of the row's last rewrite. */
 static struct position
 position_in_row(const struct output_cursor *c, int64_t start, int64_t len,
                 int64_t rewrite)
@@ -164,8 +162,8 @@ find_position(const struct kept *k, const struct output_cursor *c)
 	return p;
 }
 
-/* Finds the text that was added after the cursor, up to the gap or the end of
- * the text. Returns false if all text has been read. */
+/* Finds the text that was added after the cursor, up to the gap or the end.
+ * Returns false if all text has been read. */
 static bool
 find_text(const struct kept *k, const struct output_cursor *c,
           struct piece *p)
@@ -185,8 +183,8 @@ find_text(const struct kept *k, const struct output_cursor *c,
 	return p->len > 0;
 }
 
-/* Finds the next row of the alternate screen that has changed. Returns false if
- * no such row exists. */
+/* Finds the next changed row of the alternate screen. Returns false if there is
+ * none. */
 static bool
 find_shown(const struct kept *k, const struct output_cursor *c,
            struct piece *p)

@@ -11,9 +11,9 @@ struct range {
 	uint32_t first, last;
 };
 
-/* Characters that occupy two columns: East Asian Width W and F, and emoji with
- * emoji presentation by default (Unicode 14, UAX #11). Unassigned code points
- * within a block of wide characters are wide. */
+/* Characters that occupy two columns: those with East Asian Width W or F, and
+ * emoji with emoji presentation by default (Unicode 14, UAX #11). Unassigned
+ * code points within a block of wide characters are wide. */
 static const struct range wide[] = {
 	{ 0x1100, 0x115F }, { 0x231A, 0x231B }, { 0x2329, 0x232A },
 	{ 0x23E9, 0x23EC }, { 0x23F0, 0x23F0 }, { 0x23F3, 0x23F3 },
@@ -47,9 +47,9 @@ static const struct range wide[] = {
 };
 
 /* Characters that occupy no column and combine with the preceding character:
- * the general categories Mn, Me and Cf except for U+00AD, and the medial and
- * final Hangul letters (Unicode 14). The ranges are approximate for scripts
- * that most terminals cannot draw. */
+ * those of the categories Mn, Me and Cf except for U+00AD, and medial and final
+ * Hangul letters (Unicode 14). The ranges are approximate for scripts that most
+ * terminals cannot draw. */
 static const struct range zero[] = {
 	{ 0x0300, 0x036F }, { 0x0483, 0x0489 }, { 0x0591, 0x05BD },
 	{ 0x05BF, 0x05BF }, { 0x05C1, 0x05C2 }, { 0x05C4, 0x05C5 },
@@ -136,7 +136,8 @@ static const struct range zero[] = {
 	{ 0xE0001, 0xE0001 }, { 0xE0020, 0xE007F }, { 0xE0100, 0xE01EF }
 };
 
-/* Returns whether a code point is in one of n ranges in ascending order. */
+/* Returns whether the code point is in one of n ranges, which must be in
+ * ascending order. */
 static bool
 is_in(uint32_t code, const struct range *ranges, size_t n)
 {

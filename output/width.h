@@ -2,9 +2,9 @@
 #ifndef OUTPUT_WIDTH_H
 #define OUTPUT_WIDTH_H
 
-/* The number of columns that a character occupies on a screen (O1). The tables
- * are boris's own, so that the result does not depend on the C library or on
- * the locale. */
+/* The number of columns that a character occupies on a screen (O1). boris has
+ * its own tables, so that the result does not depend on the C library or the
+ * locale. */
 
 #include <stdint.h>
 
