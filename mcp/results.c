@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The truncation line is a part of the output that a result shows. It is
- * written by show_notice() in output/output.c and spool_report() in
- * output/spool.c. */
+/* Output in a result contains its truncation line. show_notice() in
+ * output/output.c and spool_report() in output/spool.c write that line. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "mcp/results.h"
@@ -18,24 +17,24 @@
 #include "session/secret.h"
 
 enum {
-	HEADINGS = 40,        /* size of the lines "stdout:" and "stderr:", in
-	                       * bytes */
-	FOREGROUND_END = 48,  /* maximum size of the text that follows a command
-	                       * in the list of foreground commands, in bytes */
-	LIST_END = 140,       /* maximum size of the text that follows a list of
-	                       * tasks, in bytes */
-	FACTS_MIN = 60,       /* minimum size of the first lines of a result, in
-	                       * bytes */
+	HEADINGS = 40,        /* size of the headings "stdout:" and "stderr:",
+	                       * in bytes */
+	FOREGROUND_END = 48,  /* maximum size of the text after a command in the
+	                       * list of foreground commands, in bytes */
+	LIST_END = 140,       /* maximum size of the text after a list of tasks,
+	                       * in bytes */
+	FACTS_MIN = 60,       /* minimum size of the lines before the output in
+	                       * a result, in bytes */
 	QUEUED_MIN = 100,     /* minimum time in the queue that a note mentions,
 	                       * in ms */
 	LINE_MIN = 68,        /* minimum size of a line in a list of tasks, in
 	                       * bytes */
-	HEADING_LINES = 20,   /* maximum number of lines in a result that are
-	                       * not output (K3) */
-	FILES_FEW = 24,       /* limit on open files below which no command can
-	                       * be started */
-	ENDED_SHOWN = 60,     /* maximum number of characters of a command in a
-	                       * note */
+	HEADING_LINES = 20,   /* maximum number of lines in a result without its
+	                       * output (K3) */
+	FILES_FEW = 24,       /* minimum limit on open files needed to start a
+	                       * command */
+	ENDED_SHOWN = 60,     /* maximum number of characters of a command shown
+	                       * in a note */
 	/* Maximum size of a command in a note, in bytes. With it, the notes of
 	 * note_session() are never cut, because they fit in three quarters of
 	 * the smallest limit, 1500 of 2000 bytes (K3). At most, three abandoned
@@ -45,34 +44,33 @@ enum {
 	ENDED_BYTES = 104
 };
 
-/* A result while it is being written, as text and as data (B6) */
+/* A result that is being written, as text and as data (B6) */
 struct result {
 	const struct caller *caller;
 	struct session *session;
 	const struct call_request *request;
 	struct job *job;
 	int64_t now;
-	bool starts_job;    /* this call has started the job */
+	bool starts_job;    /* this call started the job */
 	enum results_about about;
 	bool is_task;       /* the job is a task */
 	bool reads_task;    /* `about` is ABOUT_TASK_STATE */
-	bool ended;         /* the result reports that the job has ended */
-	struct buf heading; /* first sentence of the text, which is also the
-	                     * first note of the data; usually empty */
-	struct buf notes;   /* all other notes, joined by note() */
+	bool ended;         /* the result reports the end of the job */
+	struct buf heading; /* the first sentence of the text and of the notes
+	                     * in the data; usually empty */
+	struct buf notes;   /* all other notes, separated by "; " */
 	size_t events;      /* size of the notes about abandoned calls and ended
-	                     * tasks, in bytes; these come last in `notes` */
+	                     * tasks, which come last in `notes`, in bytes */
 	struct buf text, data;
 };
 
-/* The two arguments of buf_fmt() for the directive %-.*s, which appends the
- * start of a text from the client. (The flag - escapes control characters; see
- * base/fmt.h.) */
+/* The two buf_fmt() arguments for %-.*s, which appends the start of a text from
+ * the client. (The flag - escapes control characters; see base/fmt.h.) */
 #define SHOWN(text) (int)utf8_cut((text), COMMAND_SHOWN), (text)->data
 
-/* Shortens a text to `max` bytes by replacing the bytes before its last `keep`
- * bytes with "...". If these do not fit, cuts off the end of the text instead.
- * `max` must be at least 3. */
+/* Shortens a text to `max` bytes. Keeps the last `keep` bytes and replaces
+ * bytes before them with "..."; if that is impossible, cuts off the end
+ * instead. `max` must be at least 3. */
 static void
 cut_before(struct buf *text, size_t keep, size_t max)
 {
@@ -89,8 +87,7 @@ cut_before(struct buf *text, size_t keep, size_t max)
 	text->len = end + 3 + kept;
 }
 
-/* Shortens the part of a text that starts at the offset `from` to `max`
- * bytes. */
+/* Shortens the part of a text from the offset `from` on to `max` bytes. */
 static void
 cut_line(struct buf *text, size_t from, size_t max)
 {
@@ -101,7 +98,7 @@ cut_line(struct buf *text, size_t from, size_t max)
 	text->len = from + line.len;
 }
 
-/* Appends the start of a command or a description, as notes show it. */
+/* Appends the start of a command or a description for a note. */
 static void
 put_short(struct buf *b, const struct buf *text)
 {
@@ -111,7 +108,7 @@ put_short(struct buf *b, const struct buf *text)
 	cut_line(b, from, ENDED_BYTES);
 }
 
-/* Shortens a text to the size that its client accepts (K3). Keeps its last
+/* Shortens a text to the maximum size for the client (K3). Keeps its last
  * `keep` bytes. */
 static void
 cut_text(struct buf *text, const struct caller *caller, size_t keep)
@@ -120,9 +117,8 @@ cut_text(struct buf *text, const struct caller *caller, size_t keep)
 		cut_before(text, keep, (size_t)caller->bytes);
 }
 
-/* Appends the name of a file as printable text. Shortens a long name in the
- * middle, so that the sentence around it fits in the size that the client
- * accepts (K3). */
+/* Appends a file name as printable text. Shortens a long name in the middle, so
+ * that the sentence around it fits in a result (K3). */
 static void
 put_name(struct buf *b, const struct caller *caller, const char *name)
 {
@@ -139,8 +135,8 @@ put_name(struct buf *b, const struct caller *caller, const char *name)
 	b->len = from + shown.len;
 }
 
-/* Appends the members of a result, or of an error if there is no data. Frees
- * the text and the data. */
+/* Appends the members of a result or, without data, of an error. Frees the text
+ * and the data. */
 static void
 put_result(struct buf *b, const struct caller *caller, struct buf *text,
            struct buf *data)
@@ -163,13 +159,13 @@ put_result(struct buf *b, const struct caller *caller, struct buf *text,
 
 /* -- Notes ------------------------------------------------------------- */
 
-/* Notes tell the model what it has to know in addition to the output, and what
- * it can do next (B7). Each note is a short sentence. */
+/* Notes contain facts that the model needs in addition to the output, and say
+ * what it can do next (B7). Each note is a short sentence. */
 static const char separator[] = "; ";
 
 static void note(struct buf *notes, const char *format, ...) FMT_CHECKED(2, 3);
 
-/* Appends a note, after a separator unless it is the first note. */
+/* Appends a note, after a separator if it is not the first. */
 static void
 note(struct buf *notes, const char *format, ...)
 {
@@ -182,8 +178,8 @@ note(struct buf *notes, const char *format, ...)
 	va_end(arguments);
 }
 
-/* Adds a note that a task has ended, or that its timeout could not terminate it
- * (T8). */
+/* Adds a note that a task has ended, or that boris could not terminate it after
+ * its timeout (T8). */
 static void
 note_ended_task(struct buf *b, const struct job *job)
 {
@@ -214,7 +210,7 @@ note_cancelled_survivor(struct buf *b, const struct job *job)
 	buf_free(&command);
 }
 
-/* Adds notes about the tasks that have ended, if no result has reported that
+/* Adds notes about ended tasks, unless an earlier result has reported their end
  * (T8). */
 static void
 note_ended(struct buf *b, struct session *s)
@@ -232,8 +228,8 @@ note_ended(struct buf *b, struct session *s)
 		    n - SESSION_ENDS_REPORTED);
 }
 
-/* Adds notes about the cancelled commands that boris could not terminate (E12).
- * If there are too many for this result, later results report the others. */
+/* Adds notes about cancelled commands that boris could not terminate (E12). If
+ * this result has no space for all of them, later results report the others. */
 static void
 note_survivors(struct buf *b, struct session *s)
 {
@@ -248,8 +244,7 @@ note_survivors(struct buf *b, struct session *s)
 	}
 }
 
-/* Adds a note about the process of the job that boris could not terminate, if
- * there is one (E12). */
+/* Adds a note if boris could not terminate a process of the job (E12). */
 static void
 note_survivor(struct result *r)
 {
@@ -262,8 +257,8 @@ note_survivor(struct result *r)
 	buf_free(&survivor);
 }
 
-/* Adds a note that says what has become of a command whose call was ended by a
- * timer of the client (E6). */
+/* Adds a note about the current state or the outcome of a command whose call
+ * the client has ended because of its timeout (E6). */
 static void
 note_abandoned_call(struct buf *b, const struct job *job)
 {
@@ -292,8 +287,8 @@ note_abandoned_call(struct buf *b, const struct job *job)
 	buf_free(&command);
 }
 
-/* Adds notes that say what has become of the commands of abandoned calls (E6).
- * If there are too many for this result, later results report the others. */
+/* Adds notes about the commands of abandoned calls (E6). If this result has no
+ * space for all of them, later results report the others. */
 static void
 note_abandoned(struct buf *b, struct session *s)
 {
@@ -309,7 +304,7 @@ note_abandoned(struct buf *b, struct session *s)
 }
 
 /* Adds notes about events in the session that do not concern the job of this
- * result. No later result repeats these notes. */
+ * result. Later results do not repeat these notes. */
 static void
 note_session(struct buf *b, struct session *s)
 {
@@ -318,8 +313,8 @@ note_session(struct buf *b, struct session *s)
 	note_survivors(b, s);
 }
 
-/* Adds a note about the unit of the timeout that has expired, if the model may
- * have meant seconds (B7). */
+/* Adds a note that timeouts are in milliseconds, if a command with a very short
+ * timeout has timed out (B7). */
 static void
 note_unit(struct buf *b, const struct job *job)
 {
@@ -328,8 +323,8 @@ note_unit(struct buf *b, const struct job *job)
 }
 
 /* Adds a note that a command was terminated because its call was abandoned (E6)
- * or its client no longer waits (K2). The command could not become a task, for
- * the reason that note_limits() adds. */
+ * or its client no longer waits (K2). note_limits() adds why it could not
+ * become a task. */
 static void
 note_ended_with_call(struct buf *b, const struct job *job)
 {
@@ -380,8 +375,8 @@ note_task_timeout(struct buf *b, const struct job *job)
 		note_unit(b, job);
 }
 
-/* Writes the heading that a command in the foreground was terminated by its
- * timeout (B), and adds notes about it. */
+/* Writes a heading that the timeout of a command in the foreground has
+ * terminated it (B), and adds notes about the timeout. */
 static void
 note_timeout(struct result *r)
 {
@@ -394,7 +389,8 @@ note_timeout(struct result *r)
 }
 
 /* Adds notes about the timeout or the limit that has terminated the job (E5,
- * K2), and about the limits that were applied to it. These notes come first. */
+ * K2), about a reduced timeout, and about too many tasks. These notes come
+ * first. */
 static void
 note_limits(struct result *r)
 {
@@ -417,8 +413,8 @@ note_limits(struct result *r)
 		note(b, "the session was closed");
 }
 
-/* Adds a note that a process group of the terminal is stopped, by which signal,
- * and how to continue it. */
+/* Adds a note that a process group of the terminal is stopped. The note names
+ * the signal and says how to continue the group. */
 static void
 note_stopped(struct result *r)
 {
@@ -452,8 +448,8 @@ note_stopped(struct result *r)
 	note(b, "continue it with: kill -CONT -- -%d", group);
 }
 
-/* Adds a note that says why a command in the foreground has become a task, and
- * how to wait for it or end it. Either its timeout has expired (E5), or its
+/* Adds a note that a command in the foreground has become a task, and how to
+ * wait for it or terminate it. Either its timeout has expired (E5), or its
  * client no longer waits (K2). */
 static void
 note_hand_over(struct result *r)
@@ -477,7 +473,8 @@ note_hand_over(struct result *r)
 	    job->exec.pid);
 }
 
-/* Adds a note that the limit of the caller's calls has ended the wait (K2). */
+/* Adds a note that the wait has ended because of the client's timeout for calls
+ * (K2). */
 static void
 note_wait_ended(struct buf *b, const struct caller *caller)
 {
@@ -485,8 +482,8 @@ note_wait_ended(struct buf *b, const struct caller *caller)
 	    "wait again", fmt_seconds(caller->call_limit));
 }
 
-/* Adds a note that the terminal waits for input (I3). If `reported` is set, an
- * earlier result has explained how to answer. */
+/* Adds a note that the terminal waits for input (I3). The note is short if
+ * `reported` is set, because an earlier result has explained how to respond. */
 static void
 note_prompt(struct buf *b, const struct prompt *p, bool reported)
 {
@@ -504,7 +501,7 @@ note_prompt(struct buf *b, const struct prompt *p, bool reported)
 		    "arguments input and task_id");
 }
 
-/* Appends a word of a shell command, in quotes if it needs them. */
+/* Appends a word of a shell command, with quotes if necessary. */
 static void
 put_word(struct buf *b, const char *word)
 {
@@ -524,8 +521,8 @@ put_word(struct buf *b, const char *word)
 	buf_putc(b, '\'');
 }
 
-/* Adds a note that says how a person can type the secret that the terminal asks
- * for (I5). */
+/* Adds a note on how a person can type the secret that the terminal asks for
+ * (I5). */
 static void
 note_secret(struct buf *b, const struct job *job)
 {
@@ -583,7 +580,7 @@ note_running(struct result *r)
 		note_secret(b, job);
 }
 
-/* Adds a note that the text `until` was not printed, with possible reasons
+/* Adds a note that the text of `until` was not printed, with possible reasons
  * (W3). */
 static void
 note_until_missed(struct result *r)
@@ -607,8 +604,7 @@ note_until_missed(struct result *r)
 		    "may buffer its output (use stdbuf -oL or tty)");
 }
 
-/* Notes that say why the working directory was not updated, and what to do
- * about it (D2) */
+/* Notes about why the working directory was not updated, and what to do (D2) */
 static const char *const reports[] = {
 	[REPORT_NO_FD] = "the working directory was not updated, because the "
 	    "limit on open files (ulimit -n) is too low",
@@ -621,8 +617,8 @@ static const char *const reports[] = {
 	    "shell did not report it; use cd in a separate command"
 };
 
-/* Adds a note that the command has left processes running, and how to end them
- * (E4). */
+/* Adds a note that processes of the command are still running, and how to
+ * terminate them (E4). */
 static void
 note_orphans(struct buf *b, const struct exec *x)
 {
@@ -634,8 +630,8 @@ note_orphans(struct buf *b, const struct exec *x)
 		    "output is not shown; stop them with: kill -- -%d", x->pid);
 }
 
-/* Adds the notes about the end of the command and about the processes that it
- * has left running. */
+/* Adds the notes about the end of the command and about processes that are
+ * still running. */
 static void
 note_end(struct result *r)
 {
@@ -668,7 +664,7 @@ note_end(struct result *r)
 		note(b, "exit codes of the last pipeline: %s", x->pipeline);
 }
 
-/* Adds the notes about events that do not concern the job. */
+/* Adds the notes about other events in the session. */
 static void
 note_events(struct result *r)
 {
@@ -684,13 +680,13 @@ note_events(struct result *r)
 /* -- Lists of tasks ---------------------------------------------------- */
 
 /* Returns the maximum size of a line in the list of tasks, in bytes, so that
- * the complete list fits in the size that the client accepts (K3). */
+ * the complete list fits in a result (K3). */
 static size_t
 line_max(const struct result *r)
 {
 	int64_t left = r->caller->bytes - LIST_END - (int64_t)r->text.len -
 	    (int64_t)r->notes.len;
-	int lines = 1;  /* the line about waiting calls */
+	int lines = 1;  /* one line for the waiting calls */
 	const struct job *running = NULL;
 	struct job *job = NULL;
 
@@ -755,7 +751,7 @@ put_task_line(struct result *r, const struct job *job, size_t max)
 	buf_free(&purpose);
 }
 
-/* Appends all tasks to the text and the data, or only those that run. */
+/* Appends all tasks, or only the running ones, to the text and the data. */
 static void
 list_tasks(struct result *r, bool running)
 {
@@ -772,7 +768,7 @@ list_tasks(struct result *r, bool running)
 		buf_fmt(&r->text, r->text.len > 0 ? "\nno tasks" : "no tasks");
 }
 
-/* Appends the commands in the foreground, each on a line of at most `max`
+/* Appends the commands in the foreground, one on each line of at most `max`
  * bytes, and the number of calls that wait for them (T7). */
 static void
 list_foreground(struct result *r, size_t max)
@@ -832,8 +828,7 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 
 /* -- Errors ------------------------------------------------------------ */
 
-/* Appends the notes about events that do not concern the call, on a line of
- * their own. */
+/* Appends a line with the notes about events that do not concern the call. */
 static void
 put_events(struct buf *text, struct session *s)
 {
@@ -860,7 +855,7 @@ results_error(struct buf *b, const struct caller *caller, struct session *s,
 }
 
 /* Errors of system calls, and what the model can do about them. `why` replaces
- * the text of strerror() if that says too little. */
+ * an unclear text of strerror(). */
 enum subject { REASON_ANY, REASON_EDIT, REASON_INPUT };
 static const struct reason {
 	enum subject about;
@@ -908,9 +903,8 @@ find_reason(enum subject about, int error)
 	return NULL;
 }
 
-/* Returns whether the limit on open files is so low that no command can be
- * started, even if no other one runs. If it is, sets *limit to that number of
- * files. */
+/* Returns whether the limit on open files is too low for any command, even if
+ * no other command runs. If so, sets *limit to that limit. */
 static bool
 permits_few_files(int64_t *limit)
 {
@@ -922,7 +916,7 @@ permits_few_files(int64_t *limit)
 	return true;
 }
 
-/* Sets *text to the reason for an error and to what the model can do about it.
+/* Sets *text to the reason for an error and what the model can do about it.
  * Returns *text as a string. */
 static const char *
 reason_text(struct buf *text, enum subject about, int error)
@@ -998,7 +992,7 @@ results_no_task(struct buf *b, const struct caller *caller, struct session *s,
 	results_error(b, caller, s, t);
 }
 
-/* Adds a note that says what to do if the maximum number of tasks is running
+/* Adds a note about what to do when the maximum number of tasks is running
  * (T2). */
 static void
 note_end_one(struct buf *t, const struct session *s)
@@ -1008,8 +1002,8 @@ note_end_one(struct buf *t, const struct session *s)
 	    : "stop one with kill_pid, or wait until one ends");
 }
 
-/* Writes that a task was not started, since the maximum number of tasks is
- * running (T2). */
+/* Writes an error: the task was not started, because the maximum number of
+ * tasks is running (T2). */
 static void
 put_too_many_tasks(struct result *r, const struct job *job)
 {
@@ -1022,8 +1016,8 @@ put_too_many_tasks(struct result *r, const struct job *job)
 		list_tasks(r, true);
 }
 
-/* Writes that a job was not started in time, and what it has waited for
- * (K2). */
+/* Writes an error: the job was not started in time. The error says what the job
+ * waited for (K2). */
 static void
 put_not_started(struct buf *t, const struct session *s, const struct job *job)
 {
@@ -1056,7 +1050,7 @@ put_not_started(struct buf *t, const struct session *s, const struct job *job)
 	}
 }
 
-/* Writes that boris cannot change to the directory of a job (D5, D7). */
+/* Writes an error: boris cannot change to the directory of the job (D5, D7). */
 static void
 put_bad_dir(struct result *r, const struct job *job, const char *why)
 {
@@ -1127,7 +1121,7 @@ results_rejected(struct buf *b, const struct caller *caller, struct session *s,
 
 /* -- Edits ------------------------------------------------------------- */
 
-/* Appends the line numbers of the occurrences that an edit has found. */
+/* Appends the line numbers of the occurrences found by an edit. */
 static void
 put_line_numbers(struct buf *b, const struct edit *e)
 {
@@ -1236,7 +1230,7 @@ results_edit(struct buf *b, const struct caller *caller, struct session *s,
 
 /* -- Commands and tasks ------------------------------------------------ */
 
-/* Appends the heading and the notes to the structured data, as one string. */
+/* Appends the heading and the notes to the structured data as one string. */
 static void
 put_notes_data(struct result *r)
 {
@@ -1251,7 +1245,7 @@ put_notes_data(struct result *r)
 	buf_free(&all);
 }
 
-/* Appends the members of the structured data that precede the output. */
+/* Appends the members of the structured data before the output. */
 static void
 put_facts_data(struct result *r)
 {
@@ -1275,7 +1269,7 @@ put_facts_data(struct result *r)
 	json_put_number(d, "elapsed_ms", job_elapsed(job, r->now));
 }
 
-/* Appends the line with the exit code and the name of the signal. */
+/* Appends a line with the exit code and the signal's name. */
 static void
 put_exit_code(struct buf *t, const struct exec *x)
 {
@@ -1288,9 +1282,9 @@ put_exit_code(struct buf *t, const struct exec *x)
 		buf_fmt(t, "exit_code: %d", x->status);
 }
 
-/* Shortens the lines that precede the output, so that a quarter of the result
- * is left for the output (K3). `tail` is the size of the lines after the one
- * with the directory, in bytes. */
+/* Shortens the lines before the output, so that a quarter of the result is left
+ * for the output (K3). `tail` is the size of the lines after the one with the
+ * directory, in bytes. */
 static void
 cut_facts(struct result *r, size_t tail)
 {
@@ -1299,14 +1293,14 @@ cut_facts(struct result *r, size_t tail)
 	if (r->caller->bytes == 0)
 		return;
 	/* Shorten the line with the directory, and keep the lines after it. If
-	 * these alone are too long, keep only the notes about events, since no
+	 * these are too long, keep only the notes about events, because no
 	 * later result repeats them. */
 	if (tail + FACTS_MIN >= max)
 		tail = r->events;
 	cut_before(&r->text, tail, max);
 }
 
-/* Writes the lines of the text that precede the output. */
+/* Writes the lines of the text before the output. */
 static void
 put_facts(struct result *r)
 {
@@ -1319,8 +1313,8 @@ put_facts(struct result *r)
 	size_t facts_end;
 
 	buf_put(t, r->heading.data, r->heading.len);
-	/* A command that boris could not terminate has no exit code, so its
-	 * text begins with the status unless there is a heading. */
+	/* A command that boris could not terminate has no exit code. Its text
+	 * starts with its status if there is no heading. */
 	if (r->is_task || (survives && r->heading.len == 0))
 		buf_fmt(t, "status: %s", job_status(job, r->ended));
 	if (exited)
@@ -1339,7 +1333,7 @@ put_facts(struct result *r)
 	cut_facts(r, t->len - facts_end);
 }
 
-/* An output stream as the result shows it */
+/* An output stream in the result */
 struct shown {
 	const char *name;
 	const struct job_stream *stream;
@@ -1348,7 +1342,7 @@ struct shown {
 	struct output_view view;
 };
 
-/* Fills in the text of a stream, within the given limits. */
+/* Sets the text of a stream, within the given limits. */
 static void
 show_stream(const struct result *r, struct shown *s,
             const struct output_bounds *bounds)
@@ -1361,9 +1355,9 @@ show_stream(const struct result *r, struct shown *s,
 	s->lines = buf_lines(s->text.data, s->text.len);
 }
 
-/* Returns how a stream is truncated. The arguments of this call override those
- * of the call that has started the command. By default, only the end of an
- * unfinished stream is shown (T3). */
+/* Returns how to truncate a stream. Arguments of this call override those of
+ * the call that started the command. By default, a result shows only the end of
+ * an unfinished stream (T3). */
 static struct output_bounds
 choose_bounds(const struct result *r, const struct output *text)
 {
@@ -1375,7 +1369,8 @@ choose_bounds(const struct result *r, const struct output *text)
 		bounds.mode = TRUNCATE_RECENT;
 	if (req->limit > 0) {
 		bounds.limit = req->limit;
-		/* TRUNCATE_RECENT has a limit of its own. */
+		/* A limit in characters replaces TRUNCATE_RECENT, which has its
+		 * own limit. */
 		bounds.mode = ended ? bounds.mode : TRUNCATE_TAIL;
 	}
 	if (req->truncates)
@@ -1383,9 +1378,9 @@ choose_bounds(const struct result *r, const struct output *text)
 	return bounds;
 }
 
-/* Returns the part of a limit that one of two streams gets: what the other
- * stream leaves, or half of the limit if that is more. Returns at least 1,
- * because 0 means that there is no limit. */
+/* Returns how much of a limit one of two streams gets: the rest after the other
+ * stream, or half of the limit if that is more. Returns at least 1, because 0
+ * means no limit. */
 static int64_t
 share(int64_t all, int64_t other)
 {
@@ -1394,8 +1389,8 @@ share(int64_t all, int64_t other)
 	return all - other > 1 ? all - other : 1;
 }
 
-/* Fills in the texts of both streams, truncated so that together they fit in
- * the size that the client accepts (K3). */
+/* Sets the texts of both streams, truncated so that together they fit in a
+ * result (K3). */
 static void
 show_streams(const struct result *r, struct shown s[2])
 {
@@ -1477,8 +1472,8 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 	    .is_task = job_has_id(job), .about = results_about(job, request) };
 
 	r.reads_task = r.about == ABOUT_TASK_STATE;
-	/* The result of a start or a hand-over reports a running task, even if
-	 * the task has just ended. A later result reports its end. */
+	/* The result of a start or a hand-over reports a running task even if
+	 * the task has just ended. A later result reports the end. */
 	r.ended = job->state == JOB_FINISHED &&
 	    (r.reads_task || r.about == ABOUT_COMMAND_END);
 	note_limits(&r);

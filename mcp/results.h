@@ -20,39 +20,40 @@
 #include "mcp/request.h"
 #include "session/session.h"
 
-/* The subject of the result of a call with a job */
+/* The subject of the result of a job's call */
 enum results_about {
 	ABOUT_COMMAND_END,  /* the end of a command in the foreground */
-	ABOUT_TASK_START,   /* the start of a task; the call did not wait, so
-	                     * the result shows no output */
+	ABOUT_TASK_START,   /* the start of a task, without its output, because
+	                     * the call did not wait */
 	ABOUT_HAND_OVER,    /* a command in the foreground that has become a
-	                     * task (E5, K2), with its output so far */
-	ABOUT_TASK_STATE    /* the state or the end of a task, with its output;
-	                     * another call has started the task, or this call
-	                     * has waited after the start */
+	                     * task (E5, K2), and its output so far */
+	ABOUT_TASK_STATE    /* the state or the end of a task, and its output;
+	                     * another call started the task, or this call
+	                     * waited after the start */
 };
-/* Returns the subject of the result of a call with the given job and
+/* Returns the subject of the result for a call with the given job and
  * request. */
 enum results_about results_about(const struct job *,
                                  const struct call_request *);
 
-/* Writes an error with the given text, and frees the text. */
+/* Writes an error with the given text and frees the text. */
 void results_error(struct buf *, const struct caller *, struct session *,
                      struct buf *text);
-/* Writes that nothing was done, because the call could not be recorded in the
- * log (A2). `error` is an errno. */
+/* Writes an error: nothing was done, because the call could not be logged (A2).
+ * `error` is an errno. */
 void results_unlogged(struct buf *, const struct caller *, struct session *,
                       int error);
-/* Writes why the session has rejected the job (T2, D5, E7). */
+/* Writes the reason why the session has rejected the job (T2, D5, E7). */
 void results_rejected(struct buf *, const struct caller *, struct session *,
                      const struct job *, int64_t now);
 /* Writes the list of all tasks of the session (T7). */
 void results_list(struct buf *, const struct caller *, struct session *,
                   const struct call_request *, int64_t now);
-/* Writes that no task has the given id or pid. */
+/* Writes an error: no task has the given id or pid. */
 void results_no_task(struct buf *, const struct caller *, struct session *,
                      const struct call_request *, int64_t now);
-/* Writes that the input was not typed. `error` is the errno of exec_type(). */
+/* Writes an error: the input was not typed. `error` is the errno of
+ * exec_type(). */
 void results_not_typed(struct buf *, const struct caller *, struct session *,
                        const struct job *, int error);
 /* Writes the end of a command, the start of a task, or the state of a task. */
