@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* When a call is answered depends on what it asks for:
+/* Decides when a call is answered. That depends on what the call requests:
  *
  *   run a command   when the command has ended or has become a task
  *   start a task    at once, or after a wait for the task
  *   read a task,    after a wait for the task, which ends when the task ends,
  *   type into it    when the text `until` is printed, when the terminal waits
- *                   for input, when new output is followed by silence, or when
- *                   the time is up, whichever comes first (W2, W3)
+ *                   for input, when output stops after new output, or when the
+ *                   time is up, whichever happens first (W2, W3)
  *   kill a task     when the task has ended, or boris cannot terminate it
  *   list tasks      when any task has ended, or when the time is up (T7)
  *

@@ -5,7 +5,7 @@
  *
  * Each truncation mode has its own limits: characters for "head" and "both",
  * bytes and lines for "tail". A limit in characters that the caller sets
- * replaces all of them. Limits in bytes and lines that the caller sets apply in
+ * replaces these limits. Limits in bytes and lines that the caller sets apply in
  * addition; the truncation line counts towards these.
  *
  * A text that is longer than `whole` is cut:

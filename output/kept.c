@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Requires only C99.
  *
- * The head grows until a result cannot show more of the start. Then the oldest
- * text of the tail is dropped whenever new text needs the space, but the tail
- * always contains what a result may show of the end. The rows after the tail
- * are only copied there when the stream is read. */
+ * The start of the text is kept up to the length that a result can show. After
+ * that, the oldest text after the start is dropped to make space for new text.
+ * The end of the text is always kept, up to the length that a result can show.
+ * The rows on the screen are copied after it only when the stream is read. */
 
 #include "output/kept.h"
 

@@ -2,8 +2,8 @@
 #ifndef OUTPUT_REVISED_H
 #define OUTPUT_REVISED_H
 
-/* What readers must read again: the rows of a screen that were rewritten after
- * they had been read.
+/* Records which rows of a screen were rewritten after they had been read, so
+ * that readers read them again.
  *
  * The rows of a stream are numbered, and so are the changes of its screen. A
  * reader remembers the number of the last change that it has seen. It must read

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Requires only C99.
  *
- * A reader reads the rows that were rewritten since it saw them, then the text
- * that was added, and then the rows of the alternate screen that have changed.
- * The numbers of the screen's changes show what was rewritten (revised.h).
+ * A reader first reads the rows that were rewritten after it had read them, then
+ * the added text, and then the changed rows of the alternate screen. Changes of
+ * the screen are numbered to determine which rows were rewritten (revised.h).
  *
  * For example, a program on a terminal prints three rows, with the numbers 0 to
  * 2. Then it rewrites row 1 and adds text to row 2:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* When a job is started, and how long it keeps the next job waiting.
+/* Decides when a job is started, and how long the next job waits for it.
  *
  * A session starts its jobs one by one, in the order of their requests, since
  * each command starts in the directory in which the one before it has ended
@@ -10,11 +10,11 @@
  * A client waits for the response to a call only until job->hand_over_at (K2).
  * What happens at that time depends on the state of the job:
  *
- *   running        It is handed over: it becomes a task, and the next job
+ *   running        The job becomes a task (a hand-over), and the next job
  *                  starts. If its own timeout expires soon, boris waits for
- *                  that instead.
- *   next to start  It is started and handed over at once.
- *   queued         It is rejected.
+ *                  that timeout instead.
+ *   next to start  The job is started and handed over at once.
+ *   queued         The job is rejected.
  *
  * If the maximum number of tasks is running, a job cannot be handed over and is
  * terminated instead. A job that would soon be terminated is not started. */

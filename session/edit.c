@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: ISC */
-/* How a file is edited safely. Afterwards its name refers to the complete old
- * file or to the complete new one, even if boris is killed or the disk is full,
- * and no change by another program is lost (X3). The steps, in this order:
+/* Edits a file safely. Afterwards, its name refers to the complete old file or
+ * to the complete new one, even if boris is killed or the disk is full. No
+ * change by another program is lost (X3). These are the steps:
  *
  *  open      open_directory() resolves symbolic links and opens the directory.
  *            All later steps use names within that directory.
  *  lock      open_file() opens the file and locks it against edits by other
  *            boris processes, and read_file() reads it.
- *  replace   replace_in_file() finds `old` and makes the new text.
+ *  replace   replace_in_file() finds `old` and computes the new text.
  *  write     create_new_file() and fill_new_file() write the new text to a file
  *            with a random name in the same directory, give it the owner, mode
  *            and attributes of the old file, and flush it to the disk.
  *  check     is_unchanged() checks that no other program has changed the old
  *            file since it was read.
- *  exchange  exchange_names() lets the two files exchange their names, in one
+ *  exchange  exchange_names() exchanges the names of the two files with one
  *            system call.
  *  verify    is_old_file() checks the old file again, which now has the random
  *            name. If it was changed after the check, the exchange is undone.
- *  carry     carry_over() appends to the new file what other programs have
- *  over      appended to the old one, such as lines of a log. This is repeated
- *            APPEND_WAIT later, in another call of edit_run().
+ *  carry     carry_over() copies bytes that other programs have appended to
+ *  over      the old file, such as lines of a log, to the new one. Another call
+ *            of edit_run() repeats this step after APPEND_WAIT.
  *
  * Finally the random name is removed. If the edit creates a file, there is no
  * old file, and take_free_name() replaces the steps exchange and verify.
@@ -643,10 +643,10 @@ is_old_file(const struct change *c, const char *name)
 	    compare(c) != DIFFERENT;
 }
 
-/* Undoes the exchange of names. Bytes that other programs have appended to the
- * new file since the exchange are carried over to the old one. This is what the
- * two names refer to, if another program interferes in none of the steps (left)
- * or puts its own file at c->name after the exchange (right):
+/* Exchanges the names of the old and the new file again. Bytes that other
+ * programs have appended to the new file are copied to the old one. The table
+ * shows the file to which each name refers, if no other program interferes
+ * (left) or if one puts its own file at c->name after the exchange (right):
  *
  *                                  c->name  file->name     c->name  file->name
  *   before the exchange            old      new            old      new

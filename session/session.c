@@ -18,9 +18,9 @@
  * it out. It handles the running commands before the queue, so that a job which
  * waits for a command starts in the turn in which that command ends (P7).
  *
- * A hand-over (E5, K2) gives the command an id and moves it to LIST_BACKGROUND.
- * The command itself does not notice it. A finished task stays in its list
- * until its result was read. Any other job is freed when it has ended, no call
+ * A hand-over (E5, K2) gives the command an id and moves it to LIST_BACKGROUND,
+ * but does not affect its processes. A finished task stays in its list until
+ * its result has been read. Any other job is freed when it has ended, no call
  * refers to it, and all its processes have exited. */
 #define _POSIX_C_SOURCE 200809L
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* How `old` is found, and what replaces it (X2):
+/* Finds `old` and replaces it according to these rules (X2):
  *
  * 1. If `old` contains an LF without a CR, it is compared without regard to
  *    line endings: a CR before an LF is skipped in both texts. Otherwise `old`
@@ -10,8 +10,8 @@
  *    replaces; see append_new(). If `old` contains CRLF, `new` is written as
  *    given.
  *
- * Skipped bytes are handled by struct search, which searches for `old` without
- * them and then finds out where the occurrence in the complete text starts. */
+ * struct search searches for `old` without the skipped bytes, and then finds the
+ * start of the occurrence in the complete text. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "session/substitute.h"
