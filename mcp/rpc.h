@@ -95,7 +95,8 @@ struct rpc_channel {
 	bool null_id;              /* an error for an unidentified request has
 	                            * "id":null (JSON-RPC 2.0, section 5);
 	                            * otherwise it has no id */
-	enum rpc_outcome outcome;  /* outcome so far for the current message */
+	enum rpc_outcome outcome;  /* state of the response to the current
+	                            * message */
 };
 
 /* Everything that is needed to respond to a request */

@@ -5,8 +5,8 @@
  *
  * Each truncation mode has its own limits: characters for "head" and "both",
  * bytes and lines for "tail". A limit in characters that the caller sets
- * replaces these limits. Limits in bytes and lines that the caller sets apply in
- * addition; the truncation line counts towards these.
+ * replaces these limits. Limits in bytes and lines that the caller sets apply
+ * in addition, and include the truncation line.
  *
  * A text that is longer than `whole` is cut:
  *

@@ -46,8 +46,8 @@ struct revised_row {
 	int64_t start;       /* position of its first byte in the final text */
 	int64_t end;         /* position after its last byte in the final
 	                      * text */
-	int64_t rewrite;     /* number of a change; readers that have not seen
-	                      * this change must read the row again */
+	int64_t rewrite;     /* Readers that have not seen the change with this
+	                      * number must read the row again. */
 };
 
 /* The changes of a screen. A zeroed struct describes a screen that has not

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Requires only C99.
  *
- * A reader first reads the rows that were rewritten after it had read them, then
- * the added text, and then the changed rows of the alternate screen. Changes of
- * the screen are numbered to determine which rows were rewritten (revised.h).
+ * A reader first reads the rows that were rewritten after it had read them,
+ * then the added text, and then the changed rows of the alternate screen. The
+ * changes of the screen are numbered to determine which rows were rewritten
+ * (revised.h).
  *
  * For example, a program on a terminal prints three rows, with the numbers 0 to
  * 2. Then it rewrites row 1 and adds text to row 2:

@@ -796,8 +796,8 @@ struct overwrite {
 	size_t start;          /* offset of the first byte that the edit
 	                        * changes */
 	size_t stop;           /* offset after the last byte to overwrite; not
-	                        * used with an extension, since then everything
-	                        * up to the end is written */
+	                        * used if the file is extended, because
+	                        * everything up to the end is then written */
 	struct buf appended;   /* bytes that other programs appended before the
 	                        * extension */
 	size_t extension;      /* offset of the extension */

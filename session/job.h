@@ -138,8 +138,8 @@ struct job {
 	 * job_mark_...() functions set these members. */
 	bool prompt_reported;     /* a result has reported that the terminal
 	                           * waits for input, and how to respond */
-	int64_t asked_at;         /* `since` of the last prompt that was
-	                           * reported, in ms */
+	int64_t asked_at;         /* the member `since` of the last prompt that
+	                           * a result has reported, in ms */
 	bool end_reported;        /* a result has reported the end of the
 	                           * task */
 	bool abandoned_reported;  /* a result has reported the outcome of the

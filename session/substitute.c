@@ -10,8 +10,8 @@
  *    replaces; see append_new(). If `old` contains CRLF, `new` is written as
  *    given.
  *
- * struct search searches for `old` without the skipped bytes, and then finds the
- * start of the occurrence in the complete text. */
+ * struct search searches for `old` without the skipped bytes, and then finds
+ * the start of the occurrence in the complete text. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "session/substitute.h"
