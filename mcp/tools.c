@@ -1039,8 +1039,8 @@ static void
 describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 {
 	buf_fmt(b, "Runs a shell command with bash (or sh) and returns its "
-	    "exit code, stdout and stderr. Give exactly one of the arguments "
-	    "command, input, check_pid and kill_pid. ");
+	    "exit code, stdout and stderr. Give exactly one of command, "
+	    "input, check_pid and kill_pid. ");
 	if (r->shared)
 		buf_fmt(b, "Each command starts in the server's working "
 		    "directory, or in cwd. Later calls do not keep its "
@@ -1051,9 +1051,9 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 		buf_fmt(b, "If a command changes the working directory with "
 		    "cd, later calls start there. The argument cwd applies to "
 		    "one call only. Calls with an absolute cwd run in parallel "
-		    "and do not wait for other calls. Variables are not kept, "
-		    "so repeat export, and activate virtual environments, in "
-		    "each command that needs them. ");
+		    "with others. Variables are not kept, so repeat export, "
+		    "and activate virtual environments, in each command that "
+		    "needs them. ");
 	buf_fmt(b, "Calls sent together may run in any order, so join "
 	    "commands that depend on each other with &&. ");
 	buf_fmt(b, o->edit

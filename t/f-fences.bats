@@ -712,16 +712,16 @@ cannot_hide() {
 	setup_fences
 	mkdir -p in/work dir
 	ln -s /proc proc
-	cannot_hide in "cover $PWD/in/work, the working directory"
+	cannot_hide in "contain $PWD/in/work, the working directory"
 	cannot_hide tmp \
-		"cover $PWD/tmp, the directory for saved files (\$TMPDIR)"
-	cannot_hide /proc 'cover /proc, where boris finds processes'
-	cannot_hide proc 'cover /proc, where boris finds processes'
-	cannot_hide /dev 'cover /dev/null, which shell scripts need'
-	cannot_hide /dev/null 'cover /dev/null, which shell scripts need'
-	cannot_hide /dev/ptmx 'cover /dev/ptmx, which terminals need'
+		"contain $PWD/tmp, the directory for saved files (\$TMPDIR)"
+	cannot_hide /proc 'contain /proc, where boris finds processes'
+	cannot_hide proc 'contain /proc, where boris finds processes'
+	cannot_hide /dev 'contain /dev/null, which shell scripts need'
+	cannot_hide /dev/null 'contain /dev/null, which shell scripts need'
+	cannot_hide /dev/ptmx 'contain /dev/ptmx, which terminals need'
 	# This covers /dev/ptmx too if that is a link to pts/ptmx.
-	cannot_hide /dev/pts 'cover /dev/pt*'
+	cannot_hide /dev/pts 'contain /dev/pt*'
 }
 
 @test "F5: --hide rejects a path below /proc" {
@@ -737,7 +737,7 @@ cannot_hide() {
 	mkdir -p in/work
 	[ -x /bin/bash ] || skip 'no /bin/bash'
 	for path in /bin/bash "$(dirname "$(realpath /bin/bash)")"; do
-		cannot_hide "$path" 'cover /bin/bash, the shell'
+		cannot_hide "$path" 'contain /bin/bash, the shell'
 	done
 }
 

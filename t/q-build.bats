@@ -482,19 +482,19 @@ dist_fails() {
 @test "Q: make dist fails if CHANGES gives no date for the current version" {
 	clone
 	commit_newest_version "$version"
-	dist_fails "the newest in CHANGES is '$version', not '$version, DAY'"
+	dist_fails "the newest entry of CHANGES is '$version', not '$version, DAY'"
 }
 
 @test "Q: make dist fails if the newest version in CHANGES is not the current one" {
 	clone
 	commit_newest_version '9.9.9, 2031-01-01'
-	dist_fails "the newest in CHANGES is '9.9.9, 2031-01-01', not '$version, DAY'"
+	dist_fails "the newest entry of CHANGES is '9.9.9, 2031-01-01', not '$version, DAY'"
 }
 
 @test "Q: make dist fails if there are uncommitted changes" {
 	clone
 	echo >a/new
-	dist_fails 'a release is made of what is committed'
+	dist_fails 'there are uncommitted changes; see git status'
 }
 
 # setup_bundle: puts what doc/packaging/release needs in src, with a copy of boris
