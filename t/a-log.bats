@@ -41,7 +41,7 @@ lines_of_log() {
 # not_recorded: Fails if the reply does not say that the log cannot be written
 # and that the call had no effect.
 not_recorded() {
-	refused 'nothing was done: cannot write the log*'
+	is_tool_error 'nothing was done: cannot write the log*'
 }
 
 # needs_full_device: Skips the test on a system without /dev/full.
@@ -49,15 +49,15 @@ needs_full_device() {
 	[ -c /dev/full ] || skip 'no /dev/full'
 }
 
-# leave: Closes the session and waits until the server has exited. Over HTTP,
+# stop_server: Closes the session and waits until the server has exited. Over HTTP,
 # closing stdin does not stop the server.
-leave() {
+stop_server() {
 	if [ "$port" = 0 ]; then
 		end_input
 	else
 		kill "$server"
 	fi
-	died
+	await_exit
 	grep -v '^boris: listening on ' err >err.rest || :
 	mv err.rest err
 }
@@ -65,7 +65,7 @@ leave() {
 @test "A1: the log records the start and the end of each command" {
 	boris --log=log
 	run_bash true
-	leave
+	stop_server
 	is "$(events)" 'start end'
 	check_records
 }
@@ -73,8 +73,8 @@ leave() {
 @test "A1: the log does not record a call that was rejected" {
 	boris --log=log
 	run_bash true '{"comand":"ls"}'
-	refused 'unknown argument*'
-	leave
+	is_tool_error 'unknown argument*'
+	stop_server
 	is "$(events)" ''
 }
 
@@ -121,7 +121,7 @@ leave() {
 	echo '{"old":1}' >log
 	boris --log=log
 	run_bash true
-	leave
+	stop_server
 	is "$(head -n 1 log) $(wc -l <log)" '{"old":1} 3'
 }
 
@@ -157,7 +157,7 @@ leave() {
 @test "A1: the log records a command whose call was cancelled as cancelled" {
 	boris --log=log
 	call_bash 'echo x >begun; read <never'
-	begun begun
+	await_file begun
 	cancel "$id"
 	run_bash true
 	is "$(logged end status | xargs)" 'cancelled completed'
@@ -201,9 +201,9 @@ leave() {
 
 @test "A1: the log records typed text with the task_id" {
 	boris --log=log
-	on_terminal 'read -p "user " u; read -p "more " r'
-	type_in 'bob\n'
-	type_in 'x\ty\u0001\n'
+	start_on_terminal 'read -p "user " u; read -p "more " r'
+	run_input 'bob\n'
+	run_input 'x\ty\u0001\n'
 	is "$(result status)" '"completed"'
 	is "$(logged input input)" $'"bob\\n"\n"x\\ty\\u0001\\n"'
 	is "$(logged input task_id | sort -u)" "\"$task\""
@@ -211,38 +211,38 @@ leave() {
 
 @test "A1: the log does not record an empty input" {
 	boris --log=log
-	on_terminal 'read -p "user " u'
-	type_in '' '"wait":0'
-	type_in '\n'
+	start_on_terminal 'read -p "user " u'
+	run_input '' '"wait":0'
+	run_input '\n'
 	is "$(events)" 'start input end'
 }
 
 @test "A1: text that is typed while echo is off is not written to the log" {
 	boris --log=log
-	on_terminal 'read -sp "password " p
+	start_on_terminal 'read -sp "password " p
 		stty -echo; printf "again "; read q
 		stty echo; read -p "more " r'
-	type_in 'hunter2\n'
-	type_in 'hunter3\n'
-	type_in 'bob\n'
+	run_input 'hunter2\n'
+	run_input 'hunter3\n'
+	run_input 'bob\n'
 	is "$(logged input input)" $'\n\n"bob\\n"'
 	is "$(logged input secret | xargs)" 'true true'
 	is "$(grep -c hunter log || :)" 0
 }
 
 @test "A1: the log records a command that survives the exit of boris as running" {
-	hurried
+	use_fast_clock
 	boris --log=log
 	call_bash 'trap "" TERM; echo x >begun; while :; do read <never; done' \
 		'{"timeout":600000}'
-	begun begun
+	await_file begun
 	kill "$server"
-	in_turn
+	sync_server
 	kill "$server"
-	died
+	await_exit
 	is "$(logged end status)" '"running"'
 	is "$(events)" 'start end'
-	eventually alone
+	eventually has_no_processes
 }
 
 # log_of_edit OLD: Replaces OLD in the file f. Prints the records of the edit,
@@ -263,15 +263,15 @@ log_of_edit() {
 }
 
 @test "A1: over HTTP, the log contains the client's name and address" {
-	serve --log=log
+	start_http --log=log
 	open_session a
-	ran a 'echo one'
+	post_bash_and_read a 'echo one'
 	is "$(logged start client) $(logged start command)" '"t" "echo one"'
 	like "$(logged start address)" '"127.0.0.1:[0-9]*"'
 }
 
 @test "A1: over stateless HTTP, the log contains the client's name and address" {
-	serve --log=log
+	start_http --log=log
 	connect b
 	stateless_ran b 'echo two'
 	is "$http" 200
@@ -280,9 +280,9 @@ log_of_edit() {
 }
 
 @test "A1: over HTTP, the log gives each client its own session number" {
-	serve --log=log
+	start_http --log=log
 	open_session a
-	ran a 'echo one'
+	post_bash_and_read a 'echo one'
 	connect b
 	stateless_ran b 'echo two'
 	is "$(logged start session | sort -u | wc -l | xargs)" 2
@@ -292,7 +292,7 @@ log_of_edit() {
 	boris --edit --log=log
 	run_tool edit '{"path":"f","new":"x"}'
 	run_bash ''
-	leave
+	stop_server
 	for event in $("$HERE/reply" -l event <log | tr -d '"' | sort -u); do
 		sed -n '/^\.Sh LOG/,/^\.Sh SIGNALS/s/^\.It Li//p' \
 			"$HERE/../doc/boris.1" | grep -qw "$event" ||
@@ -305,9 +305,9 @@ log_of_edit() {
 	boris --log=/dev/full
 	run_bash 'echo x >ran'
 	not_recorded
-	refused '*: No space left on device*'
+	is_tool_error '*: No space left on device*'
 	[ ! -e ran ]
-	in_turn
+	sync_server
 }
 
 @test "A2: a background task is not started if the log cannot record its start" {
@@ -354,10 +354,10 @@ log_on_small_disk() {
 
 # fill_disk: Fills the disk of the log, and runs commands until the record of
 # one cannot be written. Sets $last to the number of that command. Each command
-# that runs writes its number to the file `ran`.
+# that runs writes its number to the file `post_bash_and_read`.
 fill_disk() {
 	start_task 'cp /dev/zero disk/fill; echo x >full; read <gate'
-	begun full
+	await_file full
 	for ((last = 0; last < 40; last++)); do
 		run_bash "echo $last >ran # $(printf '%0500d' 0)"
 		[ "$(get result isError)" = false ] || break
@@ -367,24 +367,24 @@ fill_disk() {
 @test "A2: a command is not run if the log is on a full disk" {
 	log_on_small_disk
 	fill_disk
-	refused 'nothing was done: cannot write the log*No space left*'
+	is_tool_error 'nothing was done: cannot write the log*No space left*'
 	isnt "$(cat ran)" "$last"
 }
 
 @test "A2: text is not typed into a program if the log is on a full disk" {
 	log_on_small_disk
-	on_terminal 'read -p "? " x; echo "$x" >got'
+	start_on_terminal 'read -p "? " x; echo "$x" >got'
 	typist=$task
 	fill_disk
 	task=$typist
-	type_in "$(printf '%04000d' 0)"'\n'
+	run_input "$(printf '%04000d' 0)"'\n'
 	not_recorded
 	[ ! -e got ]
 }
 
 @test "A2: a secret is not accepted from the user if the log is on a full disk" {
 	log_on_small_disk
-	on_terminal 'read -sp "secret " x && echo "$x" >got'
+	start_on_terminal 'read -sp "secret " x && echo "$x" >got'
 	note=$(plain note)
 	secret=${note##*--secret=}
 	fill_disk
@@ -415,7 +415,7 @@ f = open("log", "ab", buffering=0)
 fcntl.lockf(f, fcntl.LOCK_EX)
 '"$1" 3>&- 6>&- 7>&- 8<&- 9>&- &
 	holder=$!
-	begun begun
+	await_file begun
 }
 
 @test "A2: boris does not write to the log while another program has locked it" {
@@ -455,7 +455,7 @@ f.write(b"1}\n")'
 	boris --log=log
 	run_bash true
 	is "$(result exit_code)" 0
-	begin
+	start_timer
 	for i in {1..20}; do
 		run_bash true
 	done
@@ -491,7 +491,7 @@ f.write(b"1}\n")'
 	run_bash 'echo one'
 	cp err log
 	is "$(events)" 'start end'
-	leave
+	stop_server
 	: >err # Teardown fails if stderr is not empty.
 }
 
@@ -517,7 +517,7 @@ f.write(b"1}\n")'
 m, s = pty.openpty()
 print(os.ttyname(s), flush=True)
 open("gate").read()' >pts 3>&- 6>&- 9>&- &
-	begun pts
+	await_file pts
 	wrap=(bash -c 'exec "$@" 2>"$(<pts)"' bash)
 	boris --log=/dev/stderr
 	for n in {1..30}; do
@@ -526,7 +526,7 @@ open("gate").read()' >pts 3>&- 6>&- 9>&- &
 	done
 	not_recorded
 	[ ! -e "ran$n" ]
-	in_turn
+	sync_server
 }
 
 @test "A3: the log file can be outside of the --write directory" {
@@ -535,7 +535,7 @@ open("gate").read()' >pts 3>&- 6>&- 9>&- &
 	boris --write="$PWD/w" --log="$PWD/log" --workdir="$PWD/w"
 	run_bash "echo x >>$PWD/log"
 	has "$(plain stderr)" denied
-	leave
+	stop_server
 	check_records
 	is "$(wc -l <log)" 2
 }
@@ -547,7 +547,7 @@ open("gate").read()' >pts 3>&- 6>&- 9>&- &
 	boris --hide="$PWD/h" --log="$PWD/h/log"
 	run_bash 'ls -A h'
 	is "$(result stdout)" '""'
-	leave
+	stop_server
 	check_records h/log
 	is "$(wc -l <h/log)" 2
 }

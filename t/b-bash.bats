@@ -71,7 +71,7 @@ fields_are() {
 	fields_are status exit_code signal timed_out note cwd elapsed_ms \
 		stdout stderr
 	start_task 'exit 3'
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	fields_are status exit_code task_id pid elapsed_ms stdout stderr
 }
 
@@ -112,10 +112,10 @@ END
 
 @test "B: elapsed_ms is the run time of the command" {
 	boris
-	begin
+	start_timer
 	run_bash 'read -t 0.3 <>never'
 	least "$(result elapsed_ms)" 290
-	most "$(result elapsed_ms)" "$(took)"
+	most "$(result elapsed_ms)" "$(elapsed)"
 	run_bash true
 	most "$(result elapsed_ms)" 999
 	lacks "$(text)" elapsed
@@ -123,24 +123,24 @@ END
 
 @test "B: the text of a result shows the run time if it is at least a second" {
 	boris
-	begin
+	start_timer
 	run_bash 'read -t 1.2 <>never'
 	least "$(result elapsed_ms)" 1190
-	most "$(result elapsed_ms)" "$(took)"
+	most "$(result elapsed_ms)" "$(elapsed)"
 	[[ $(text) =~ 'elapsed: '[0-9]+\.[0-9]' s' ]] || fail "$(text)"
 }
 
 @test "B: elapsed_ms of a running task counts from the start of the task" {
 	boris
 	start_task 'echo x >a; read <gate'
-	begun a
+	await_file a
 	least "$(result elapsed_ms)" 0
 	pause 100
-	look
+	read_task
 	least "$(result elapsed_ms)" 95
 	has "$(text)" 'elapsed: '
 	release
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	least "$(result elapsed_ms)" 95
 }
 
@@ -193,7 +193,7 @@ hi"
 	run_bash 'cd ../e*'
 	get -s result content 0 text >text
 	run_bash true '{"cwd":"/no\u007f\u009b"}'
-	refused 'cannot change to cwd */no*'
+	is_tool_error 'cannot change to cwd */no*'
 	get -s result content 0 text >>text
 	! grep $'\x7f\|\xc2[\x80-\x9f]' text
 }
@@ -246,7 +246,7 @@ hi"
 	boris
 	run_bash 'echo "$BASH $0"'
 	is "$(plain stdout)" '/usr/pkg/bin/bash /usr/pkg/bin/bash'
-	leave
+	stop_server
 	cp "$(type -P bash)" root/usr/local/bin
 	boris
 	run_bash 'echo "$BASH $0"'
@@ -291,8 +291,8 @@ hi"
 	for PATH_OF_ROOT in /nosuch ''; do
 		boris --workdir=/home
 		run_bash true
-		refused '*the shell /bin/sh*'
-		leave
+		is_tool_error '*the shell /bin/sh*'
+		stop_server
 	done
 }
 
@@ -300,7 +300,7 @@ hi"
 	boris
 	for command in '""' '" "' '"\n"' '" \t\n \r"'; do
 		run_tool bash '{"command":'"$command"'}'
-		refused '*command*'
+		is_tool_error '*command*'
 	done
 }
 
@@ -309,7 +309,7 @@ hi"
 	for command in '"touch ran\u0000"' '"\u0000touch ran"' \
 		'"touch ran\u0000x"'; do
 		run_tool bash '{"command":'"$command"'}'
-		refused '*command*'
+		is_tool_error '*command*'
 	done
 	run_bash true
 	[ ! -e ran ]
@@ -440,7 +440,7 @@ PRINT_EDITORS="env | sort |
 	run_bash "$PRINT_EDITORS"
 	is "$(plain stdout)" "$want"
 	start_task "$PRINT_EDITORS"
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(plain stdout)" "$want"
 }
 
@@ -488,7 +488,7 @@ without_locale() {
 		run_bash 'x=$(printf "gr\xc3\xbcn"); echo ${#x} $LC_CTYPE
 			env | grep -c ^LC_CTYPE'
 		is "$how: $(plain stdout)" "$how: 4 C.UTF-8"$'\n1'
-		leave
+		stop_server
 	done
 }
 
@@ -498,7 +498,7 @@ without_locale() {
 		boris
 		run_bash 'env | grep -E "^(LC_|LANG)"'
 		is "$(plain stdout)" "$set"
-		leave
+		stop_server
 	done
 }
 
@@ -521,9 +521,9 @@ without_locale() {
 		run_bash 'echo "$TERM"; env | grep -c ^TERM='
 		is "$(result stdout)" '"dumb\n1\n"'
 		start_task 'echo "$TERM"'
-		look "$task" '{"wait":10000}'
+		read_task "$task" '{"wait":10000}'
 		is "$(result stdout)" '"dumb\n"'
-		leave
+		stop_server
 	done
 	wrap=(env -u TERM)
 	boris
@@ -537,7 +537,7 @@ without_locale() {
 	run_bash 'echo "<$LVM_SUPPRESS_FD_WARNINGS>"'
 	is "$(plain stdout)" '<1>'
 	start_task 'echo "<$LVM_SUPPRESS_FD_WARNINGS>"'
-	look "$task" '{"wait":20000}'
+	read_task "$task" '{"wait":20000}'
 	is "$(plain stdout)" '<1>'
 }
 
@@ -565,7 +565,7 @@ without_locale() {
 @test "B5: a background task reads the argument stdin and then end of file" {
 	boris
 	start_task 'cat' '{"stdin":"hi\n"}'
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(result stdout)" '"hi\n"'
 }
 
@@ -633,7 +633,7 @@ run_with_stdin() {
 	boris
 	call_with_stdin 3000000 'read <gate; wc -c'
 	waiting=$id
-	in_turn
+	sync_server
 	release
 	answer $waiting
 	is "$(plain stdout | tr -d ' ')" 3000000
@@ -773,17 +773,17 @@ FIELDS+=' stderr_chars:integer stdout_file:string stderr_file:string'
 # should have only text, or the reverse.
 results_have() {
 	ask tools/list
-	is "tools: $(kind)" "tools: $1"
+	is "tools: $(result_kind)" "tools: $1"
 	run_bash 'echo hi'
-	is "result: $(kind)" "result: $1"
+	is "result: $(result_kind)" "result: $1"
 	run_tool task_output '{}'
-	is "tasks: $(kind)" "tasks: $1"
+	is "tasks: $(result_kind)" "tasks: $1"
 }
 
 @test "B6: structuredContent is omitted for a client that would show it instead of the text" {
 	start
 	for name in claude-code codex-mcp-client copilot-cli; do
-		called $name
+		set_client $name
 		hello
 		results_have text
 	done
@@ -793,7 +793,7 @@ results_have() {
 	start
 	for name in opencode gemini-cli-mcp-client claude-code-2 claude \
 		Codex-mcp-client ''; do
-		called "$name"
+		set_client "$name"
 		hello
 		results_have data
 	done
@@ -806,7 +806,7 @@ results_have() {
 	boris
 	start_task 'read <gate'
 	for name in codex-mcp-client t; do
-		called $name
+		set_client $name
 		call task_output '{"task_id":"'"$task"'","wait":60000}' "{$META}"
 		ids+=("$id")
 		call_bash 'read <gate' '{}' "{$META}"
@@ -815,7 +815,7 @@ results_have() {
 	release 3
 	for id in "${ids[@]}"; do
 		answer
-		kinds+=("$(kind)")
+		kinds+=("$(result_kind)")
 	done
 	is "${kinds[*]}" 'text text data data'
 }
@@ -823,9 +823,9 @@ results_have() {
 @test "B6: a stateless response to tools/list has the cache scope private" {
 	boris
 	for client in t:data codex-mcp-client:text; do
-		called ${client%:*}
+		set_client ${client%:*}
 		modern tools/list
-		is "$(kind) $(get result cacheScope)" "${client#*:} \"private\""
+		is "$(result_kind) $(get result cacheScope)" "${client#*:} \"private\""
 	done
 }
 
@@ -833,16 +833,16 @@ results_have() {
 	for kind in on:data off:text; do
 		start --structured=${kind%:*}
 		for name in t claude-code; do
-			called $name
+			set_client $name
 			hello
 			results_have ${kind#*:}
 			run_bash 'echo hi; exit 3'
 			has "$(text)" 'stdout:\nhi\n'
 			modern tools/list
-			is "$(kind) $(get result cacheScope)" \
+			is "$(result_kind) $(get result cacheScope)" \
 				"${kind#*:} \"private\""
 		done
-		leave
+		stop_server
 	done
 }
 
@@ -897,7 +897,7 @@ UNIT='timeout is in milliseconds'
 	lacks "$(text)" '(no '
 	has_note '*task_output*'
 	has_note '*kill_pid*'
-	look
+	read_task
 	is "$(result note)" ''
 }
 
@@ -910,9 +910,9 @@ LEFT+=' shown; stop them with'
 	group=$(plain stdout)
 	is "$(result exit_code)" 0
 	has_note "*kill -- -$group*"
-	there child
+	is_running child
 	run_bash "kill -- -$group"
-	eventually gone child
+	eventually is_gone child
 }
 
 @test "B7: a note says that the output of processes left running is not shown" {
@@ -921,7 +921,7 @@ LEFT+=' shown; stop them with'
 	group=$(plain stdout | head -n 1)
 	is "$(plain note)" "$LEFT: kill -- -$group"
 	start_task 'read <gate & exit 3'
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(plain note)" "$LEFT: kill -- -$pid"
 }
 
@@ -939,10 +939,10 @@ LEFT+=' shown; stop them with'
 	session=$(plain stdout)
 	has_note "*pkill -s $session"
 	lacks "$(result note)" 'kill --'
-	there child
+	is_running child
 	run_bash "pkill -s $session"
 	is "$(result exit_code)" 0
-	eventually gone child
+	eventually is_gone child
 }
 
 # no_note_once COMMAND: Fails if the command gets a note in each of nine runs. On
@@ -963,19 +963,19 @@ no_note_once() {
 @test "B7: a process started with setsid is not reported as left running" {
 	boris
 	no_note_once 'setsid sleep 0.1 >/dev/null 2>&1 & echo $! >far'
-	eventually gone far
+	eventually is_gone far
 }
 
 @test "B7: if a task leaves processes running, a note names their process group" {
 	boris
 	start_task 'read <gate & echo $! >child; echo hi; exit 3'
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(result status) $(result exit_code) $(result stdout)" \
 		'"completed" 3 "hi\n"'
 	has_note "*kill -- -$pid*"
-	there child
+	is_running child
 	run_bash "kill -- -$pid"
-	eventually gone child
+	eventually is_gone child
 }
 
 @test "B7: if a signal from another process killed the shell, a note says so" {
@@ -1011,7 +1011,7 @@ no_note_once() {
 @test "B7, T4: the result of kill_pid contains no note about the signal" {
 	boris
 	start_task 'echo x >a; kill -STOP $$'
-	begun a
+	await_file a
 	run_tool bash '{"kill_pid":'"$pid"'}'
 	is "$(result status) $(result exit_code)" '"killed" 143'
 	is "$(result signal) $(result timed_out)$(result note)" '"SIGTERM" '
@@ -1157,7 +1157,7 @@ END
 @test "B7: if bash is called with an argument of task_output, the error names task_output" {
 	boris
 	run_tool bash '{"command":"touch ran","new":true}'
-	refused '*new*task_output*'
+	is_tool_error '*new*task_output*'
 	run_bash 'ls ran'
 	is "$(result exit_code)" 2
 }
@@ -1169,18 +1169,18 @@ END
 	                '"stdin":"x"' '"run_in_background":true'; do
 		name=${argument#\"}
 		run_tool task_output '{"task_id":"'"$task"'",'"$argument"'}'
-		refused "*${name%%\"*}*bash*"
+		is_tool_error "*${name%%\"*}*bash*"
 	done
 	run_bash 'ls ran'
 	is "$(result exit_code)" 2
-	look
+	read_task
 	is "$(result status)" '"running"'
 }
 
 @test "B7: the error about wait without run_in_background suggests run_in_background" {
 	boris
 	run_bash 'touch ran' '{"wait":1000}'
-	refused 'wait*run_in_background*'
+	is_tool_error 'wait*run_in_background*'
 	run_bash 'ls ran'
 	is "$(result exit_code)" 2
 }
@@ -1189,10 +1189,10 @@ END
 	boris
 	start_task 'read <gate'
 	for name in nope 0123456789abcdef "$task\u0000"; do
-		look "$name" '{"wait":1000}'
-		refused "task not found: ${name%\\u0000}*"
-		refused '*read*'
-		refused "*$task*"
+		read_task "$name" '{"wait":1000}'
+		is_tool_error "task not found: ${name%\\u0000}*"
+		is_tool_error '*read*'
+		is_tool_error "*$task*"
 	done
 }
 
@@ -1200,8 +1200,8 @@ END
 	boris
 	start_task 'read <gate'
 	run_tool bash '{"check_pid":1}'
-	refused 'no background process with pid 1*'
-	refused "*$pid*"
+	is_tool_error 'no background process with pid 1*'
+	is_tool_error "*$pid*"
 }
 
 @test "B7: if the argument until matches nothing, a note says that it is not a pattern" {

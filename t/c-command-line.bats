@@ -90,7 +90,7 @@ runs_in() {
 	is "$status $(cat err)" '0 '
 	start
 	send "$HELLO"
-	hear
+	read_reply
 	has "$(cat out)" "$(get -s result serverInfo version)"
 	has "$(cat out)" boris
 }
@@ -122,7 +122,7 @@ runs_in() {
 		runs_in "$PWD"
 		run_bash 'pwd' '{"cwd":".."}'
 		is "$(plain stdout)" "${PWD%/*}"
-		leave
+		stop_server
 	done
 }
 
@@ -170,11 +170,11 @@ run_in_removed_dir() {
 
 @test "C: BORIS_TIMEOUT sets the default timeout of commands" {
 	BORIS_TIMEOUT=1 boris
-	begin
+	start_timer
 	run_bash 'read <gate'
 	is "$(result status)" '"timed_out"'
 	has "$(text)" 'Command timed out after 1000ms'
-	least "$(took)" 950
+	least "$(elapsed)" 950
 }
 
 @test "C: --timeout accepts integers from 1 to 600" {
@@ -209,7 +209,7 @@ run_in_removed_dir() {
 @test "C: BORIS_BG_TIMEOUT sets the time limit of background tasks" {
 	BORIS_BG_TIMEOUT=1 boris
 	start_task 'read <gate'
-	look "$task" '{"wait":20000}'
+	read_task "$task" '{"wait":20000}'
 	is "$(result status)" '"timed_out"'
 }
 
@@ -402,12 +402,12 @@ with_signals() {
 		run_bash 'exit 3'
 		is "$(result exit_code)" 3
 		start_task 'exit 4'
-		look "$task" '{"wait":10000}'
+		read_task "$task" '{"wait":10000}'
 		is "$(result exit_code)" 4
 		run_bash 'read <gate' '{"timeout":100}'
 		is "$(result exit_code)" 143
 		kill -TERM "$server"
-		died
+		await_exit
 	done
 }
 
@@ -416,7 +416,7 @@ with_signals() {
 	for signal in TERM INT; do
 		boris
 		kill -$signal "$server"
-		died
+		await_exit
 	done
 }
 
@@ -427,7 +427,7 @@ with_signals() {
 	run_bash 'kill -HUP $$'
 	is "$(result signal)" '"SIGHUP"'
 	kill -HUP "$server"
-	in_turn
+	sync_server
 }
 
 @test "C3: every command starts with no signal ignored or blocked" {

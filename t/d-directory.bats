@@ -20,7 +20,7 @@ ends_in() {
 all_as_in_a_shell() {
 	local command
 	for command; do
-		as_in_a_shell "$command" || fail "for: $command" || return
+		matches_shell "$command" || fail "for: $command" || return
 	done
 }
 
@@ -32,7 +32,7 @@ in_other_shells() {
 		without_bash $shell
 		boris --workdir=/home
 		$1
-		leave
+		stop_server
 		rm -rf root
 	done
 }
@@ -206,7 +206,7 @@ without_note() {
 	mkdir d
 	boris
 	start_task 'trap "echo bye" EXIT; cd d'
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	lacks "$reply" 'not updated'
 }
 
@@ -329,7 +329,7 @@ tracks_after_failure() {
 	for command in 'yes & cd d' 'sleep 600 & cd d' \
 		'head -c 300000 /dev/urandom & head -c 300000 /dev/urandom
 			cd d; wait'; do
-		begin
+		start_timer
 		run_bash "$command"
 		within 3000
 		ends_in "$PWD/d"
@@ -344,8 +344,8 @@ tracks_after_failure() {
 		(trap "" TERM; echo x >child; read <gate; echo late) &
 		while :; do read -t 1 <>never; done' \
 		"{\"timeout\":$((1000 * SLOW))}"
-	begun leader child
-	eventually gone leader
+	await_file leader child
+	eventually is_gone leader
 	release
 	answer
 	is "$(result status) $(result stdout)" '"timed_out" "late\n"'
@@ -429,7 +429,7 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 @test "D3: error messages of bash have the usual text and line numbers" {
 	boris
 	for command in "${wrong[@]}"; do
-		as_in_a_shell "$command" || fail "for: $command" || return
+		matches_shell "$command" || fail "for: $command" || return
 		lacks "$reply" 'trap '
 		run_bash 'cd "$OLDPWD" 2>/dev/null; cd '"$PWD"
 	done
@@ -462,7 +462,7 @@ wrong_as_in_a_shell() {
 	boris
 	for command in -nosuch +x; do
 		start_task "$command"
-		look "$task" '{"wait":10000}'
+		read_task "$task" '{"wait":10000}'
 		is "$(result exit_code)" 127
 		has "$(plain stderr)" "$command: command not found"
 	done
@@ -500,7 +500,7 @@ traps_as_in_a_shell() {
 	for command in 'trap "exit 5" TERM; kill $$; echo not here' \
 		'set -e; trap "exit 5" USR1; kill -USR1 $$; read x <gate' \
 		'IFS=0; exit 10' 'IFS=1; sh -c "exit 121"'; do
-		as_in_a_shell "$command" || fail "for: $command" || return
+		matches_shell "$command" || fail "for: $command" || return
 		run_bash 'cd ..; cd '"${1-/home}"
 	done
 }
@@ -516,13 +516,13 @@ traps_as_in_a_shell() {
 
 @test "D3: a command that removes its own directory exits as with bash -c" {
 	boris
-	as_in_a_shell 'set -e -o posix; mkdir y; cd y; rmdir ../y; true'
+	matches_shell 'set -e -o posix; mkdir y; cd y; rmdir ../y; true'
 }
 
 @test "D3: a syntax error near a long word is reported as by bash -c" {
 	boris
-	as_in_a_shell "(:) $(head -c 5000 /dev/zero | tr '\0' a)"
-	as_in_a_shell "(:) $(head -c 12000 /dev/zero | tr '\0' a)"
+	matches_shell "(:) $(head -c 5000 /dev/zero | tr '\0' a)"
+	matches_shell "(:) $(head -c 12000 /dev/zero | tr '\0' a)"
 }
 
 @test "D3: a syntax error near a very long word reveals no internals of boris" {
@@ -722,7 +722,7 @@ enter_removed_directory() {
 @test "D5: if the working directory was removed, the error names it and the --workdir directory" {
 	enter_removed_directory
 	run_bash 'touch ran'
-	refused "*$PWD/d*"
+	is_tool_error "*$PWD/d*"
 	has "$(get -s result content 0 text)" "$PWD/w"
 	[ ! -e w/ran ]
 }
@@ -730,7 +730,7 @@ enter_removed_directory() {
 @test "D5: if the working directory was removed, starting a task fails with the same error" {
 	enter_removed_directory
 	run_bash 'touch ran' '{"run_in_background":true}'
-	refused "*$PWD/d*"
+	is_tool_error "*$PWD/d*"
 	has "$(get -s result content 0 text)" "$PWD/w"
 	[ ! -e w/ran ]
 }
@@ -738,7 +738,7 @@ enter_removed_directory() {
 @test "D5: after the error about a removed directory, commands start in --workdir" {
 	enter_removed_directory
 	run_bash true
-	refused "*$PWD/d*"
+	is_tool_error "*$PWD/d*"
 	run_bash pwd
 	is "$(plain stdout)" "$PWD/w"
 }
@@ -749,7 +749,7 @@ enter_removed_directory() {
 	run_bash 'cd d'
 	rm -r w
 	run_bash 'touch ran'
-	refused "*$PWD/w/d*"
+	is_tool_error "*$PWD/w/d*"
 	run_bash pwd
 	is "$(plain stdout)" /
 }
@@ -764,7 +764,7 @@ enter_removed_directory() {
 @test "D5: a relative cwd is rejected if the working directory was removed" {
 	enter_removed_directory
 	run_bash 'touch ran' '{"cwd":"f"}'
-	refused "*$PWD/d*the next command starts in $PWD/w"
+	is_tool_error "*$PWD/d*the next command starts in $PWD/w"
 }
 
 @test "D5: a command can remove its own directory" {
@@ -782,7 +782,7 @@ enter_removed_directory() {
 	run_bash 'cd d'
 	start_task 'pwd'
 	is "$(result cwd)" ''
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(plain stdout)" "$PWD/d"
 }
 
@@ -790,7 +790,7 @@ enter_removed_directory() {
 	mkdir d
 	boris
 	start_task 'cd d'
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(result cwd)" ''
 	run_bash pwd
 	is "$(plain stdout)" "$PWD"
@@ -881,7 +881,7 @@ keeps_directory() {
 	mkdir -p d/e
 	boris
 	call_bash 'echo x >begun; read <gate; cd d'
-	begun begun
+	await_file begun
 	call_bash 'pwd' '{"cwd":"e"}'
 	foreground=$id
 	call_bash 'pwd' '{"cwd":"e","run_in_background":true,"wait":10000}'
@@ -896,7 +896,7 @@ keeps_directory() {
 # not_run PATTERN: Fails if the reply is not an error that matches PATTERN and
 # says that the command was not run.
 not_run() {
-	refused "$1"
+	is_tool_error "$1"
 	like "$(text)" '*the command was not run*'
 }
 
@@ -919,14 +919,14 @@ not_run() {
 @test "D7: a cwd that contains a NUL character is rejected" {
 	boris
 	run_bash 'touch ran' '{"cwd":"/\u0000"}'
-	refused '*cwd*'
+	is_tool_error '*cwd*'
 	[ ! -e ran ]
 }
 
 @test "D7: a cwd of more than 4096 bytes is rejected" {
 	boris
 	run_bash pwd '{"cwd":"/'"$(printf '%05000d' 0)"'"}'
-	refused '*at most 4096 bytes*'
+	is_tool_error '*at most 4096 bytes*'
 }
 
 @test "D7: the error about a cwd with ~ or a variable says that these are not expanded" {
@@ -936,7 +936,7 @@ not_run() {
 		not_run "*$name*expand*"
 	done
 	run_bash 'touch ran' '{"run_in_background":true,"cwd":"~"}'
-	refused '*~*expand*'
+	is_tool_error '*~*expand*'
 	[ ! -e ran ]
 }
 
@@ -950,7 +950,7 @@ not_run() {
 @test "D7: the error about a cwd with ~ in the middle does not mention expansion" {
 	boris
 	run_bash true '{"cwd":"/no/~/place"}'
-	refused '*/no/~/place*'
+	is_tool_error '*/no/~/place*'
 	lacks "$(text)" expand
 }
 
@@ -960,5 +960,5 @@ not_run() {
 	chmod 0 closed
 	boris
 	run_bash true '{"cwd":"closed"}'
-	refused '*closed*'
+	is_tool_error '*closed*'
 }

@@ -49,7 +49,7 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 	needs_linux
 	boris
 	start_task "$READ_STAT"'; echo $$ $group $session'
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(plain stdout)" "$pid $pid $pid"
 }
 
@@ -58,8 +58,8 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 		boris
 		call_bash 'read <gate'
 		kill -TERM "$server"
-		died
-		none_left
+		await_exit
+		kill_processes_left
 	done
 }
 
@@ -69,7 +69,7 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 		call_bash 'read <gate'
 		cancel $id
 	done
-	begin
+	start_timer
 	run_bash 'echo hi'
 	within 3000
 	is "$(result stdout)" '"hi\n"'
@@ -88,13 +88,13 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 
 @test "E2: a command receives SIGTERM when its timeout expires" {
 	boris
-	begin
+	start_timer
 	run_bash 'echo $$ >pid; read <gate' "$(timeout_of 200)"
-	least "$(took)" 190
+	least "$(elapsed)" 190
 	within 3000
 	is "$(result status) $(result timed_out)" '"timed_out" true'
 	is "$(result exit_code)" 143
-	gone pid
+	is_gone pid
 }
 
 @test "E2: the result of a command that timed out contains its stdout and stderr" {
@@ -134,16 +134,16 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 	END
 	run_bash "$(<processes)" "$(timeout_of 400)"
 	is "$(result status)" '"timed_out"'
-	gone a
-	gone b
+	is_gone a
+	is_gone b
 }
 
 @test "E2: a command that ignores SIGTERM is killed 5 seconds after its timeout" {
 	boris
-	begin
+	start_timer
 	run_bash 'trap "" TERM; echo hi; while :; do read <gate; done' \
 		"$(timeout_of 300)"
-	least "$(took)" 5000
+	least "$(elapsed)" 5000
 	within 7000
 	is "$(result status) $(result exit_code) $(result stdout)" \
 		'"timed_out" 137 "hi\n"'
@@ -152,19 +152,19 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 STUBBORN_CHILD='(trap "" TERM; echo $BASHPID >pid; read <gate) & read <gate'
 
 @test "E2: a child that ignores SIGTERM is killed even after its shell has exited" {
-	hurried
+	use_fast_clock
 	boris
-	begin
+	start_timer
 	run_bash "$STUBBORN_CHILD" '{"timeout":3000}'
-	least "$(took)" 8000
+	least "$(elapsed)" 8000
 	within 10000
 	is "$(result status) $(result exit_code)" '"timed_out" 143'
-	gone pid
+	is_gone pid
 }
 
 @test "E2: a timeout terminates a stopped command without delay" {
 	boris
-	begin
+	start_timer
 	run_bash 'kill -STOP $$; echo no' "$(timeout_of 200)"
 	within 4000
 	is "$(result status) $(result exit_code)" '"timed_out" 143'
@@ -176,13 +176,13 @@ times_out_despite_far() {
 	needs setsid
 	needs_linux_parts
 	boris
-	begin
+	start_timer
 	run_bash "$1" "$(timeout_of 400)"
 	within 4000
 	is "$(result status)" '"timed_out"'
-	there far
+	is_running far
 	kill -9 "$(cat far)"
-	eventually gone far
+	eventually is_gone far
 }
 
 @test "E2: a zombie in the process group does not delay the result after a timeout" {
@@ -197,7 +197,7 @@ times_out_despite_far() {
 
 @test "E2: a child that is forked in a SIGTERM handler also receives SIGTERM" {
 	boris
-	begin
+	start_timer
 	run_bash 'fork() {
 			sh -c "echo \$\$ >late; exec sleep 600" &
 			until test -s late; do :; done
@@ -206,11 +206,11 @@ times_out_despite_far() {
 		trap fork TERM; read <gate' "$(timeout_of 200)"
 	within 4000
 	is "$(result status) $(result exit_code)" '"timed_out" 3'
-	gone late
+	is_gone late
 }
 
 @test "E2: children that fork continuously are killed after a timeout" {
-	hurried
+	use_fast_clock
 	boris
 	: >forks
 	run_bash "(trap '' TERM; $FORKING; h) & read <gate" '{"timeout":3000}'
@@ -219,7 +219,7 @@ times_out_despite_far() {
 }
 
 @test "E2: a shell that ignores SIGTERM and forks continuously is killed after a timeout" {
-	hurried
+	use_fast_clock
 	boris
 	: >forks
 	run_bash "trap '' TERM; $FORKING; h; read <gate" '{"timeout":3000}'
@@ -230,14 +230,14 @@ times_out_despite_far() {
 # timeouts_work: Fails if a timeout does not terminate all processes of a command,
 # or waits for a process that is gone.
 timeouts_work() {
-	begin
+	start_timer
 	run_bash 'sleep 600 & read <gate' '{"timeout":1000}'
-	least "$(took)" 990
+	least "$(elapsed)" 990
 	within 4000
 	is "$(result status) $(result exit_code)" '"timed_out" 143'
-	begin
+	start_timer
 	run_bash "$STUBBORN_CHILD" '{"timeout":3000}'
-	least "$(took)" 8000
+	least "$(elapsed)" 8000
 	within 10000
 	is "$(result status) $(result exit_code)" '"timed_out" 143'
 	# The killed child can be a zombie until its new parent reaps it.
@@ -257,7 +257,7 @@ start_in() {
 	needs_plain
 	wrap=("$@")
 	"${wrap[@]}" true || skip 'no namespaces here'
-	hurried
+	use_fast_clock
 	boris
 }
 
@@ -338,23 +338,23 @@ leftovers_are_noted() {
 
 @test "E3: the shell is not reaped until its process group is empty" {
 	needs_linux_parts
-	hurried
+	use_fast_clock
 	boris
 	run_bash 'sleep 600 & echo $! >child; echo $$ >leader'
-	in_turn
-	gone leader
+	sync_server
+	is_gone leader
 	kill -0 "$(cat leader)"
 	kill "$(cat child)"
-	eventually reaped "$(cat leader)"
+	eventually is_reaped "$(cat leader)"
 }
 
 @test "E3: closing the session terminates processes that commands left running" {
 	boris
 	run_bash 'sleep 600 & echo $! >child'
-	there child
-	leave
+	is_running child
+	stop_server
 	is $status 0
-	gone child
+	is_gone child
 }
 
 # start_with_pids: Starts the server in a pid namespace in which commands can
@@ -368,7 +368,7 @@ start_with_pids() {
 	    '"$@"; kill -0 "$(cat number)" && echo yes >alive' sh)
 	unshare --pid --fork --mount-proc test -w /proc/sys/kernel/ns_last_pid ||
 		skip 'no PID namespaces here'
-	hurried
+	use_fast_clock
 	boris
 }
 
@@ -389,7 +389,7 @@ start_with_pids() {
 		done' '{"timeout":600000}'
 	is "$(result status)" '"completed"'
 	eventually cmp -s far number
-	leave
+	stop_server
 	is "$(cat alive)" yes
 }
 
@@ -397,23 +397,23 @@ start_with_pids() {
 
 @test "E4: the result is returned when the shell exits, even if a child is running" {
 	boris
-	begin
+	start_timer
 	run_bash 'sleep 600 & echo $! >child; echo hi'
 	within 2000
 	is "$(result stdout) $(result exit_code)" '"hi\n" 0'
-	there child
+	is_running child
 }
 
 @test "E4: the result is returned when the shell exits, even if a setsid process is running" {
 	needs setsid
 	boris
-	begin
+	start_timer
 	run_bash 'setsid sh -c "echo \$\$ >far; exec sleep 600" & echo hi'
 	within 2000
 	is "$(result stdout)" '"hi\n"'
-	begun far
+	await_file far
 	kill -9 "$(cat far)"
-	eventually gone far
+	eventually is_gone far
 }
 
 @test "E4: a command does not time out after its shell has exited" {
@@ -428,13 +428,13 @@ start_with_pids() {
 	needs_linux
 	needs_plain
 	needs setsid
-	hurried
+	use_fast_clock
 	boris
 	run_bash 'setsid sh -c "echo \$\$ >child; exec sleep 600" &
 		until [ -s child ]; do :; done'
 	pause 11000
 	run_bash true
-	rests 1
+	stays_idle 1
 	kill "$(cat child)"
 }
 
@@ -444,14 +444,14 @@ start_with_pids() {
 		head -c 300000 /dev/zero >&2; echo x >done) & echo hi'
 	is "$(result stdout)" '"hi\n"'
 	release
-	begun done
+	await_file done
 }
 
 @test "E4: the output of a process left running does not appear in later results" {
 	boris
 	run_bash '(read <gate; echo late; echo late >&2; echo x >done) & echo hi'
 	release
-	begun done
+	await_file done
 	run_bash 'echo next'
 	is "$(result stdout) $(result stderr)" '"next\n" ""'
 }
@@ -479,7 +479,7 @@ hand_over() {
 	like "$task" '?*'
 	is "$(result stdout)" '"one\n"'
 	is "$(result exit_code)$(result timed_out)" ''
-	there "$pid"
+	is_running "$pid"
 	like "$(text)" "\"status: running\\\\n*"
 	has "$(text)" 'elapsed: '
 	has "$(text)" "task_id: $task"
@@ -490,7 +490,7 @@ hand_over() {
 	boris --on-timeout=background
 	hand_over 'echo one; read <gate; echo two; exit 3'
 	release
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(result status) $(result exit_code)" '"completed" 3'
 	is "$(result stdout)" '"one\ntwo\n"'
 }
@@ -512,7 +512,7 @@ hand_over() {
 	boris
 	hand_over 'cd d; read <../gate; echo hi'
 	release
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(result stdout)" '"hi\n"'
 	run_bash pwd
 	is "$(plain stdout)" "$PWD"
@@ -523,15 +523,15 @@ hand_over() {
 	hand_over 'read <gate'
 	run_bash 'echo next'
 	is "$(result stdout)" '"next\n"'
-	there "$pid"
+	is_running "$pid"
 }
 
 @test "E5: a cancelled command is terminated instead of becoming a task" {
 	boris --on-timeout=background
 	call_bash 'echo $$ >pid; read <gate'
-	begun pid
+	await_file pid
 	cancel $id
-	eventually gone pid
+	eventually is_gone pid
 	run_tool task_output '{}'
 	has "$(text)" 'no tasks'
 }
@@ -551,7 +551,7 @@ start_ten_tasks() {
 	is "$(result status) $(result stdout)" '"timed_out" "hi\n"'
 	has "$(result note)" 10
 	has "$(text)" '10 '
-	gone pid
+	is_gone pid
 }
 
 # --- E6: cancelled calls, and calls on which the client gives up
@@ -568,25 +568,25 @@ GIVEN_UP='your call timed out; its command'
 	boris
 	call_bash 'echo so far; echo x >mark; read <gate; echo end'
 	long=$id
-	begun mark
-	give_up $long
+	await_file mark
+	cancel_by_timeout $long
 	run_bash 'echo next'
 	is "$(result stdout)" '"next\n"'
 	like "$(plain note)" "$GIVEN_UP keeps running as task ????????: \
 echo so far; echo x >mark; read <gate; echo end"
 	task=$(noted_task)
 	release
-	look '' '"wait":20000'
+	read_task '' '"wait":20000'
 	is "$(result stdout)" '"so far\nend\n"'
-	leave
+	stop_server
 	unanswered $long
 }
 
 @test "E6: the note about a request that timed out in the client appears only once" {
 	boris
 	call_bash 'echo x >mark; read <gate'
-	begun mark
-	give_up $id
+	await_file mark
+	cancel_by_timeout $id
 	run_bash 'echo next'
 	has "$(plain note)" "$GIVEN_UP keeps running"
 	run_bash 'echo again'
@@ -598,8 +598,8 @@ echo so far; echo x >mark; read <gate; echo end"
 cancel_with() {
 	rm -f pid
 	call_bash 'echo $$ >pid; read <gate'
-	begun pid
-	give_up $id "$1"
+	await_file pid
+	cancel_by_timeout $id "$1"
 }
 
 @test "E6: a command keeps running if its call is cancelled with a timeout as the reason" {
@@ -610,7 +610,7 @@ cancel_with() {
 		cancel_with "$reason"
 		run_bash true
 		has "$(plain note)" "$GIVEN_UP keeps running"
-		there pid
+		is_running pid
 	done
 }
 
@@ -618,7 +618,7 @@ cancel_with() {
 	boris
 	for reason in '' user 'the user pressed Escape' 'Request cancelled'; do
 		cancel_with "$reason"
-		eventually gone pid
+		eventually is_gone pid
 		run_bash true
 		lacks "$reply" 'timed out'
 	done
@@ -628,15 +628,15 @@ cancel_with() {
 	boris
 	start_ten_tasks
 	call_bash 'echo so far; echo x >mark; read <never'
-	begun mark
-	give_up $id
+	await_file mark
+	cancel_by_timeout $id
 	run_bash 'echo next'
 	like "$(plain note)" "your call timed out; boris terminated its command, \
 because 10 background tasks were already running; read its output with \
 task_output and task_id ????????: echo so far; *"
 	lacks "$(plain note)" 'ended with exit code'
 	task=$(noted_task)
-	look
+	read_task
 	is "$(result status) $(result stdout)" '"timed_out" "so far\n"'
 	has "$(plain note)" 'the command was terminated when your call timed out; '\
 'the command was not continued as a task, because 10 background tasks are '\
@@ -647,15 +647,15 @@ task_output and task_id ????????: echo so far; *"
 	boris
 	call_bash 'trap "echo bye; echo x >mark; read <gate; exit 3" TERM
 		echo hi; read <never' '{"timeout":300}'
-	begun mark
-	give_up $id
-	in_turn
+	await_file mark
+	cancel_by_timeout $id
+	sync_server
 	release
 	run_bash 'echo next'
 	like "$(plain note)" \
 		"$GIVEN_UP ended as task ???????? with exit code 3: *"
 	task=$(noted_task)
-	look
+	read_task
 	is "$(result status) $(result stdout)" '"timed_out" "hi\nbye\n"'
 }
 
@@ -663,10 +663,10 @@ task_output and task_id ????????: echo so far; *"
 	boris
 	call_bash 'echo x >first; read <gate'
 	first=$id
-	begun first
+	await_file first
 	call_bash 'touch ran'
-	give_up $id
-	in_turn
+	cancel_by_timeout $id
+	sync_server
 	release
 	answer $first
 	has "$(plain note)" "$GIVEN_UP was not run: touch ran"
@@ -679,11 +679,11 @@ task_output and task_id ????????: echo so far; *"
 	first=$id
 	call_bash 'echo second; read <gate'
 	second=$id
-	begun first
+	await_file first
 	# Send both notifications in one write, so that boris reads both before
 	# it starts the second command.
-	send "$(give_up $first 7>&1)" "$(give_up $second 7>&1)"
-	in_turn # boris answers a list that it reads with them before the start.
+	send "$(cancel_by_timeout $first 7>&1)" "$(cancel_by_timeout $second 7>&1)"
+	sync_server # boris answers a list that it reads with them before the start.
 	run_tool task_output '{}'
 	text=$(get -s result content 0 text)
 	has "$text" ': echo x >first; read <gate; echo first'
@@ -698,13 +698,13 @@ task_output and task_id ????????: echo so far; *"
 @test "E6, D7: a command with an absolute cwd becomes a task if its request times out" {
 	boris
 	call_bash "echo x >'$PWD/begun'; read <'$PWD/gate'; pwd" '{"cwd":"/"}'
-	begun begun
-	give_up $id
+	await_file begun
+	cancel_by_timeout $id
 	run_bash true
 	like "$(plain note)" "$GIVEN_UP keeps running as task ????????: *"
 	task=$(noted_task)
 	release
-	look '' '{"wait":20000}'
+	read_task '' '{"wait":20000}'
 	is "$(plain stdout)" /
 }
 
@@ -714,15 +714,15 @@ abandon_queued() {
 	local i
 	for ((i = 1; i <= $1; i++)); do
 		call_bash "touch ran$i"
-		give_up $id
+		cancel_by_timeout $id
 	done
-	in_turn
+	sync_server
 }
 
 @test "E6: boris reports at most ten queued commands whose requests timed out" {
 	boris
 	call_bash 'echo x >first; read <gate'
-	begun first
+	await_file first
 	abandon_queued 12
 	release
 	answer 1
@@ -743,8 +743,8 @@ abandon_queued() {
 	boris
 	call_bash 'echo x >mark; read <gate' \
 		'{"run_in_background":true,"wait":60000}'
-	begun mark
-	give_up $id
+	await_file mark
+	cancel_by_timeout $id
 	run_tool bash '{"cmd":"ls"}'
 	like "$(get -s result content 0 text)" "*note: $GIVEN_UP keeps running as \
 task ????????: echo x >mark; read <gate"
@@ -755,10 +755,10 @@ task ????????: echo x >mark; read <gate"
 	boris
 	start_task 'read <gate'
 	call task_output '{"task_id":"'"$task"'","wait":60000}'
-	give_up $id
+	cancel_by_timeout $id
 	run_bash true
 	lacks "$reply" 'timed out'
-	there "$pid"
+	is_running "$pid"
 }
 
 @test "E6: a queued edit is not made if its request times out in the client" {
@@ -766,9 +766,9 @@ task ????????: echo x >mark; read <gate"
 	call_bash 'echo x >first; read <gate'
 	first=$id
 	call edit '{"path":"f","new":"text"}'
-	begun first
-	give_up $id
-	in_turn
+	await_file first
+	cancel_by_timeout $id
+	sync_server
 	release
 	answer $first
 	lacks "$reply" 'timed out'
@@ -780,15 +780,15 @@ task ????????: echo x >mark; read <gate"
 	call_bash '(echo $BASHPID >child; read <gate) &
 		trap "read <gate; echo bye >bye; exit" TERM; echo $$ >pid
 		while :; do read -t 1 <>never; done'
-	begun pid child
+	await_file pid child
 	pause 100 # A command younger than 50 ms gets SIGTERM twice (E2).
 	cancel $id
 	call_bash 'cat bye'
-	eventually gone child
+	eventually is_gone child
 	release
 	answer
 	is "$(result stdout)" '"bye\n"'
-	gone pid
+	is_gone pid
 }
 
 # --- E7: shortages
@@ -802,7 +802,7 @@ limit_descriptors() {
 	wrap=(sh -c 'ulimit -n 10; exec "$@"' sh)
 	boris
 	run_bash true
-	refused "*: too many open files: this server can open only 10 (ulimit -n); *"
+	is_tool_error "*: too many open files: this server can open only 10 (ulimit -n); *"
 	lacks "$(text)" 'try again'
 }
 
@@ -813,9 +813,9 @@ limit_descriptors() {
 	run_bash true
 	limit_descriptors 4
 	run_bash 'touch ran'
-	refused '*too many open files*'
+	is_tool_error '*too many open files*'
 	run_bash 'touch ran' '{"run_in_background":true}'
-	refused '*too many open files*'
+	is_tool_error '*too many open files*'
 	limit_descriptors 1024
 	run_bash 'echo hi'
 	is "$(result stdout)" '"hi\n"'
@@ -857,9 +857,9 @@ start_without_processes() {
 @test "E7: a call fails with an error if no process can be created" {
 	start_without_processes
 	run_bash true
-	refused '*process*'
+	is_tool_error '*process*'
 	run_bash true '{"run_in_background":true}'
-	refused '*process*'
+	is_tool_error '*process*'
 	"${other[@]}" prlimit --pid "$server" --nproc=1000:
 	run_bash 'echo hi'
 	is "$(result stdout)" '"hi\n"'
@@ -879,7 +879,7 @@ start_without_processes() {
 		head -c 12000000 /dev/zero | tr '\0' a
 		printf '"}}}\n'
 	} >&7
-	hear
+	read_reply
 	like "$(get result isError)$(code)" '@(true|-32603)'
 	run_bash 'echo hi'
 	is "$(result stdout)" '"hi\n"'
@@ -916,7 +916,7 @@ send_in_two() {
 			'od":"ping","params":{"x":"'"$text"'"}}'
 		answer '"y"'
 		is "$kib: $(get result)" "$kib: {}"
-		leave
+		stop_server
 	done
 }
 
@@ -928,7 +928,7 @@ send_big_ping() {
 		head -c $1 /dev/zero | tr '\0' a
 		printf '"}}\n'
 	} >&7
-	hear
+	read_reply
 }
 
 @test "E7: the error about a message that is too large for memory has the id of the request" {
@@ -936,7 +936,7 @@ send_big_ping() {
 	boris
 	send_big_ping 14000000
 	is "$(code) $(get id)" '-32603 "big"'
-	in_turn
+	sync_server
 }
 
 @test "E7: an out-of-memory error contains the id of the request" {
@@ -945,8 +945,8 @@ send_big_ping() {
 		boris
 		send_big_ping 4000000
 		is "$kib: $(get id)" "$kib: \"big\""
-		in_turn
-		leave
+		sync_server
+		stop_server
 		is "$kib: $status" "$kib: 0"
 	done
 }
@@ -959,8 +959,8 @@ send_big_ping() {
 		boris --log=log
 		request '"x"' tools/call "$params"
 		answer '"x"'
-		in_turn
-		leave
+		sync_server
+		stop_server
 		is "$kib: $status" "$kib: 0"
 	done
 }
@@ -977,12 +977,12 @@ call_often() {
 	small_host 5000 || skip 'boris needs more'
 	boris
 	call_bash 'echo x >begun; read <gate'
-	begun begun
+	await_file begun
 	call_often q 3000 : &
-	hear
+	read_reply
 	is "$(code)" -32603
 	kill "$server"
-	died
+	await_exit
 	is "$status" 0
 	wait $! || :
 }
@@ -998,8 +998,8 @@ call_often() {
 		run_bash 'head -c 300000 /dev/zero | tr "\\0" a' \
 			'{"limit":100000}'
 		like "$(get result isError)$(code)" '@(true|false|-32603)'
-		in_turn
-		leave
+		sync_server
+		stop_server
 		is "$kib: $status" "$kib: 0"
 	done
 }
@@ -1048,7 +1048,7 @@ filter_with_failures() {
 	is "$(plain stdout)" hi
 	mv root/bin/sh root/bin/shell
 	run_bash 'echo hi'
-	refused '*cannot start the shell /bin/sh: No such file or directory*'
+	is_tool_error '*cannot start the shell /bin/sh: No such file or directory*'
 	mv root/bin/shell root/bin/sh
 	run_bash 'echo hi'
 	is "$(plain stdout)" hi
@@ -1102,25 +1102,25 @@ reaps_all() {
 reaped_within() {
 	local leader
 	leader=$(<leader)
-	begin
-	eventually reaped "$leader"
+	start_timer
+	eventually is_reaped "$leader"
 	within $(($1 * 1000))
 }
 
 @test "E8: the shell is reaped at most 10 s after the last process that it left running" {
 	needs_linux
-	hurried
+	use_fast_clock
 	boris
 	run_bash 'echo $$ >leader
 		sleep 600 >/dev/null 2>&1 250>&- & echo $! >child'
-	there child
+	is_running child
 	kill "$(cat child)"
 	reaped_within 11
 }
 
 @test "E8: the shell is reaped when the processes that it left running close its pipes" {
 	needs_linux
-	hurried
+	use_fast_clock
 	boris
 	run_bash 'echo $$ >leader; (sleep 0.3 &)'
 	reaped_within 6
@@ -1163,7 +1163,7 @@ of_process_1() {
 	run_bash 'for i in 1 2 3 4 5; do (setsid true &); done; exit 3'
 	is "$(result exit_code)" 3
 	start_task '(true &); exit 4'
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(result exit_code)" 4
 }
 
@@ -1175,10 +1175,10 @@ of_process_1() {
 		boris
 		start_task "trap 'echo bye >bye; exit' TERM
 			echo x >mark; read <gate"
-		begun mark
+		await_file mark
 		of_process_1
 		kill -$signal "$first"
-		died
+		await_exit
 		is "$signal: $status" "$signal: 0"
 		is "$(cat bye)" bye
 		rm bye mark
@@ -1197,9 +1197,9 @@ of_process_1() {
 	boris
 	run_bash 'setsid sh -c "echo x >mark; exec sleep 600" \
 		>/dev/null 2>&1 250>&- &'
-	begun mark
-	begin
-	leave
+	await_file mark
+	start_timer
+	stop_server
 	within 5000
 	is $status 0
 }
@@ -1208,11 +1208,11 @@ of_process_1() {
 	as_process_1
 	boris
 	start_task "trap 'echo bye >bye; exit' TERM; echo x >mark; read <gate"
-	begun mark
+	await_file mark
 	of_process_1
 	kill -KILL "$second"
 	cat <&8 >>heard
-	died
+	await_exit
 	is $status 137
 	is "$(cat bye)" bye
 }
@@ -1223,13 +1223,13 @@ of_process_1() {
 	start_task "trap 'trap : TERM; echo x >term; read -t 2 <>never
 			echo bye >bye; exit' TERM
 		echo x >mark; read <gate"
-	begun mark
+	await_file mark
 	of_process_1
 	kill "$first"
-	begun term
+	await_file term
 	kill "$first"
-	eventually gone "$second"
-	died
+	eventually is_gone "$second"
+	await_exit
 	is $status 0
 	is "$(cat bye)" bye
 }
@@ -1241,7 +1241,7 @@ of_process_1() {
 scores() {
 	run_bash 'cat /proc/self/oom_score_adj /proc/$PPID/oom_score_adj'
 	plain stdout | xargs
-	cat "/proc/$(the_guard)/oom_score_adj"
+	cat "/proc/$(guard_pid)/oom_score_adj"
 }
 
 # scores_are VALUES: Succeeds if the scores have these values. The value of boris
@@ -1269,9 +1269,9 @@ needs_own_score() {
 	needs_own_score
 	boris
 	start_task 'cat /proc/self/oom_score_adj'
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(plain stdout)" 500
-	on_terminal 'cat /proc/self/oom_score_adj; read <gate' '"until":"500"'
+	start_on_terminal 'cat /proc/self/oom_score_adj; read <gate' '"until":"500"'
 	has "$(plain stdout)" 500
 }
 
@@ -1283,7 +1283,7 @@ needs_own_score() {
 		[ $status = 0 ] || skip "no fence here: $(<err)"
 		boris "$fence"
 		eventually scores_are "500 $own $own"
-		leave
+		stop_server
 	done
 }
 
@@ -1329,8 +1329,8 @@ fastest_hundred() {
 	run_bash 'for ((i = 0; i < 200; i++)); do sleep 600 & done'
 	after=$(fastest_hundred)
 	most "$after" $((before * 2 + 100))
-	begin
-	leave
+	start_timer
+	stop_server
 	within 3000
 	is $status 0
 }
@@ -1384,9 +1384,9 @@ mount_files() {
 	"$@" python3 "$HERE/hung.py" "$PWD/files" "$PWD/mnt" 2>mount.err \
 		3>&- 6>&- 9>&- &
 	mounted=$!
-	ready() { [ -s "/proc/$mounted/root$PWD/mnt/file" ] || gone $mounted; }
+	ready() { [ -s "/proc/$mounted/root$PWD/mnt/file" ] || is_gone $mounted; }
 	eventually ready
-	there $mounted || skip "no FUSE here: $(<mount.err)"
+	is_running $mounted || skip "no FUSE here: $(<mount.err)"
 }
 
 # hang_mount: Makes the mount stop responding.
@@ -1407,7 +1407,7 @@ unmount() {
 	wait $mounted 2>/dev/null || :
 	[ -n "$stuck" ] || return 0
 	eventually gone_pid "$stuck"
-	in_turn
+	sync_server
 }
 
 STUCK='is stuck in the kernel and still running after SIGKILL'
@@ -1427,8 +1427,8 @@ delays_only_itself() {
 	local waiting
 	call_bash 'touch ../ran' "{\"timeout\":1000${1:+,$1}}"
 	waiting=$id
-	begin
-	in_turn
+	start_timer
+	sync_server
 	within 1500
 	answer $waiting
 	is "$(result status) $(result stdout) $(result exit_code)" \
@@ -1439,7 +1439,7 @@ delays_only_itself() {
 }
 
 @test "E11: a working directory on a hung mount delays no other request" {
-	hurried
+	use_fast_clock
 	mkdir mnt
 	boris
 	run_bash 'cd mnt'
@@ -1453,7 +1453,7 @@ delays_only_itself() {
 }
 
 @test "E11: a working directory replaced by a link to a hung mount delays no other request" {
-	hurried
+	use_fast_clock
 	mkdir d e
 	ln -s e link
 	for dir in d link; do
@@ -1467,12 +1467,12 @@ delays_only_itself() {
 		hang_mount
 		delays_only_itself
 		unmount
-		leave
+		stop_server
 	done
 }
 
 @test "E11: a --workdir directory on a hung mount delays no other request" {
-	hurried
+	use_fast_clock
 	mount_files
 	boris --workdir="$PWD/mnt"
 	run_bash true
@@ -1482,7 +1482,7 @@ delays_only_itself() {
 }
 
 @test "E11: a working directory on a hung mount of another namespace delays no other request" {
-	hurried
+	use_fast_clock
 	private=(unshare --mount --propagation private)
 	"${private[@]}" true || skip 'no mount namespaces here'
 	boris
@@ -1495,7 +1495,7 @@ delays_only_itself() {
 }
 
 @test "E11: a command whose cwd is on a hung mount delays no other request" {
-	hurried
+	use_fast_clock
 	mount_files
 	boris
 	run_bash true
@@ -1513,7 +1513,7 @@ delays_only_itself() {
 	hang_mount
 	call_bash 'echo hi' "{$at_mount}"
 	waiting=$id
-	in_turn
+	sync_server
 	resume_mount
 	answer $waiting
 	is "$(result stdout)" '"hi\n"'
@@ -1524,19 +1524,19 @@ delays_only_itself() {
 	mount_files
 	boris
 	hang_mount
-	begin
+	start_timer
 	start_task 'touch ../ran' "$at_mount"
-	least "$(took)" 900
+	least "$(elapsed)" 900
 	within 3000
 	is "$(result status)" '"running"'
 	has "$(plain note)" "the directory $PWD/mnt does not respond"
 	unmount
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	[ ! -e ran ]
 }
 
 @test "E11: a task that waits for a hung mount is not run after kill_pid" {
-	hurried
+	use_fast_clock
 	mount_files
 	boris
 	hang_mount
@@ -1547,7 +1547,7 @@ delays_only_itself() {
 	has "$(plain note)" \
 		"the directory $PWD/mnt does not respond, so the command was not run"
 	unmount
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(result status)" '"killed"'
 	has "$(plain note)" 'not run'
 	[ ! -e ran ]
@@ -1574,15 +1574,15 @@ delays_only_itself() {
 	start_task 'touch ran' '{"cwd":"'"$PWD"'/mnt/none"}'
 	is "$(result status)" '"running"'
 	resume_mount
-	look "$task" '{"wait":10000}'
-	refused "cannot change to cwd $PWD/mnt/none: No such file*not run*"
+	read_task "$task" '{"wait":10000}'
+	is_tool_error "cannot change to cwd $PWD/mnt/none: No such file*not run*"
 	run_tool task_output '{}'
 	is "$(get -s result content 0 text)" 'no tasks'
 	unmount
 }
 
 @test "E11, E12: the log names child processes that are blocked by a hung mount" {
-	hurried
+	use_fast_clock
 	mount_files
 	boris --log="$PWD/log"
 	hang_mount
@@ -1594,22 +1594,22 @@ delays_only_itself() {
 }
 
 @test "E11, E12: at exit, boris reports child processes that are blocked by a hung mount" {
-	hurried
+	use_fast_clock
 	mount_files
 	boris
 	hang_mount
 	start_task true "$at_mount"
 	start_task true "$at_mount"
-	leave
+	stop_server
 	is "$status $(grep -c "^boris: pid [0-9]* $STUCK" err)" '0 2'
 	has "$(<err)" "boris: pid $pid $STUCK"
 	unmount
-	eventually alone
+	eventually has_no_processes
 	: >err
 }
 
 @test "E11: a command with a cwd elsewhere runs while the working directory hangs" {
-	hurried
+	use_fast_clock
 	mount_files
 	boris
 	run_bash 'cd mnt'
@@ -1626,49 +1626,49 @@ delays_only_itself() {
 	mount_files
 	boris
 	start_task 'echo $$ >pid; sleep 600'
-	begun pid
+	await_file pid
 	hang_mount
 	call_bash true "{$at_mount}"
-	in_turn
-	begin
+	sync_server
+	start_timer
 	kill -TERM "$server"
-	eventually gone pid
+	eventually is_gone pid
 	kill -TERM "$server" 2>/dev/null || : # boris may have exited.
-	died
+	await_exit
 	within 3000
 	is $status 0
 	unmount
-	eventually alone
+	eventually has_no_processes
 }
 
 @test "E11: if boris is killed, tasks are terminated while a command waits for a hung mount" {
 	mount_files
 	boris
 	start_task 'echo $$ >pid; sleep 600'
-	begun pid
+	await_file pid
 	hang_mount
 	call_bash true "{$at_mount}"
-	in_turn
+	sync_server
 	kill -KILL "$server"
-	died
-	eventually gone pid
+	await_exit
+	eventually is_gone pid
 	unmount
-	eventually alone
+	eventually has_no_processes
 }
 
 @test "E11: a program on a terminal that reads from a hung mount delays no other request" {
 	mount_files
 	boris
-	on_terminal 'exec 3<mnt/file; echo x >a; read y; head -c 9 <&3'
-	begun a
+	start_on_terminal 'exec 3<mnt/file; echo x >a; read y; head -c 9 <&3'
+	await_file a
 	hang_mount
-	type_in '\n' '"wait":1500'
+	run_input '\n' '"wait":1500'
 	is "$(result status) $(result note)" '"running" '
-	begin
-	in_turn
+	start_timer
+	sync_server
 	within 1000
 	resume_mount
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	has "$(plain stdout)" text
 	unmount
 }
@@ -1676,13 +1676,13 @@ delays_only_itself() {
 @test "E11: a prompt is detected even if the program file is on a hung mount" {
 	mount_files
 	boris
-	on_terminal 'mnt/cat' '"wait":0'
+	start_on_terminal 'mnt/cat' '"wait":0'
 	eventually grep -q cat "/proc/$pid/comm"
-	type_in 'one\n' '"until":"one"'
+	run_input 'one\n' '"until":"one"'
 	hang_mount
-	look "$task" '{"wait":3000}'
+	read_task "$task" '{"wait":3000}'
 	has "$(plain note)" 'waits for input'
-	in_turn
+	sync_server
 	unmount
 }
 
@@ -1733,7 +1733,7 @@ noted_survivor() {
 # left_of_root: Prints the pids of root's processes that the server has started.
 left_of_root() {
 	local file
-	for file in $(left_behind); do
+	for file in $(processes_left); do
 		[ "$(stat -c %u "$file")" != 0 ] || tr -dc '0-9\n' <<<"$file"
 	done
 }
@@ -1742,7 +1742,7 @@ left_of_root() {
 end_survivor() {
 	kill -9 "$survivor"
 	eventually gone_pid "$survivor"
-	[ -n "$left" ] || leave
+	[ -n "$left" ] || stop_server
 	: >err
 }
 
@@ -1791,9 +1791,9 @@ gone_pid() {
 	as_user
 	boris
 	start_task 'echo start; exec ./asroot sh -c "read x <gate; echo end"'
-	look "$task" '{"until":"start","wait":10000}'
+	read_task "$task" '{"until":"start","wait":10000}'
 	for i in 1 2; do
-		begin
+		start_timer
 		run_tool bash '{"kill_pid":'"$pid"'}'
 		within 1500
 		noted_survivor
@@ -1803,7 +1803,7 @@ gone_pid() {
 		is "$(result tasks 0 status)" '"running"'
 	done
 	release
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(result status) $(result exit_code)" '"completed" 0'
 	is "$(plain stdout) $(result note)" $'start\nend '
 }
@@ -1813,30 +1813,30 @@ gone_pid() {
 	boris
 	start_task './asroot sh -c "echo >root; exec sleep 60" &
 		sleep 61 & echo $! >pid; sleep 62'
-	begun pid root
+	await_file pid root
 	run_tool bash '{"kill_pid":'"$pid"'}'
 	noted_survivor
 	is "$(result status) $(result exit_code)" '"killed" 143'
-	eventually gone pid
+	eventually is_gone pid
 	survivor_is 'sleep 60'
 	end_survivor
 }
 
 @test "E12: kill_pid sends SIGKILL after 5 s even if one process belongs to another user" {
 	needs_linux_parts
-	hurried
+	use_fast_clock
 	as_user
 	boris
 	start_task './asroot sh -c "echo >root; exec sleep 60" &
 		trap "" TERM; sleep 61 & echo $! >pid; wait'
-	begun pid root
-	begin
+	await_file pid root
+	start_timer
 	run_tool bash '{"kill_pid":'"$pid"'}'
 	noted_survivor
 	is "$(result status) $(result exit_code)" '"killed" 137'
-	least "$(took)" 4900
+	least "$(elapsed)" 4900
 	within 7000
-	eventually gone pid
+	eventually is_gone pid
 	end_survivor
 }
 
@@ -1854,7 +1854,7 @@ gone_pid() {
 	as_user
 	boris
 	start_task 'exec ./asroot sleep 60' '{"timeout":1000}'
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	noted_survivor
 	is "$survivor $(result status) $(result exit_code)" \
 		"$pid \"timed_out\" "
@@ -1866,7 +1866,7 @@ gone_pid() {
 # Writes its pid to FILE.
 cancel_survivor() {
 	call_bash "echo \$BASHPID >$1; exec ./asroot sleep 60"
-	begun $1
+	await_file $1
 	runs_sleep "$(<$1)"
 	cancel $id
 }
@@ -1907,14 +1907,14 @@ pid $(<pid) belongs to another user"
 		boris
 		start_task 'exec ./asroot sleep 60'
 		runs_sleep "$pid"
-		begin
+		start_timer
 		eval "$how"
-		died
+		await_exit
 		within 2000
 		is "$how: $status" "$how: 0"
 		is "$(<err)" "boris: pid $pid belongs to another user and is still running"
 		kill -9 "$pid"
-		eventually alone
+		eventually has_no_processes
 		early=()
 	done
 	: >err
@@ -1924,13 +1924,13 @@ pid $(<pid) belongs to another user"
 	as_user
 	boris
 	call_bash 'echo $BASHPID >pid; exec ./asroot sleep 60'
-	begun pid
+	await_file pid
 	runs_sleep "$(<pid)"
 	kill "$server"
 	answer
 	noted_survivor
 	is "$(result status) $(result exit_code)" '"running" '
-	died
+	await_exit
 	end_survivor
 }
 
@@ -1952,12 +1952,12 @@ pid $(<pid) belongs to another user"
 	boris
 	start_task 'exec ./asroot sleep 60'
 	runs_sleep "$pid"
-	begin
+	start_timer
 	kill -9 "$server"
-	died || :
+	await_exit || :
 	survivor=$pid
 	one_remains() {
-		[ "$(left_behind | wc -l)" = 1 ]
+		[ "$(processes_left | wc -l)" = 1 ]
 	}
 	eventually one_remains
 	within 3000
@@ -1970,7 +1970,7 @@ start_frozen() {
 	needs_root
 	freezer=/sys/fs/cgroup/freezer/boris-test-$$
 	mkdir "$freezer" 2>/dev/null || skip 'no freezer of version 1 here'
-	hurried
+	use_fast_clock
 	boris
 	start_task 'exec sleep 60'
 	runs_sleep "$pid"
@@ -1991,7 +1991,7 @@ thaw() {
 	run_tool bash '{"kill_pid":'"$pid"'}'
 	is "$(result status) $(result exit_code)" '"running" '
 	is "$(plain note)" "$note"
-	begin
+	start_timer
 	run_tool bash '{"kill_pid":'"$pid"'}'
 	within 2000
 	is "$(plain note)" "$note"
@@ -2001,8 +2001,8 @@ thaw() {
 @test "E12: boris exits without waiting for a process that survives SIGKILL" {
 	start_frozen
 	run_tool bash '{"kill_pid":'"$pid"'}'
-	begin
-	leave
+	start_timer
+	stop_server
 	within 2000
 	is "$status $(<err)" "0 boris: $note"
 	thaw

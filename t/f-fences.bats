@@ -107,7 +107,7 @@ only_in_is_writable() {
 
 # unreachable ADDRESS: Fails if a connection to the address does not fail at once.
 unreachable() {
-	begin
+	start_timer
 	run_bash "echo x >/dev/tcp/$1/80"
 	within 2000
 	is "$(result exit_code)" 1
@@ -284,26 +284,26 @@ write_overlay() {
 	needs_landlock
 	boris --write=in
 	start_task 'echo x >out/new'
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	has "$(plain stderr)" 'Permission denied'
 	run_bash '(echo x >out/new; echo done >in/left) &'
-	begun in/left
+	await_file in/left
 	is "$(ls out)" file
 }
 
 @test "F1: --write restricts commands of every session and stateless client over HTTP" {
 	needs_landlock
-	serve --write=in
+	start_http --write=in
 	open_session a b
 	connect c
-	ran a 'echo x >out/new'
+	post_bash_and_read a 'echo x >out/new'
 	has "$(plain stderr)" 'Permission denied'
-	ran b 'echo x >out/new'
+	post_bash_and_read b 'echo x >out/new'
 	has "$(plain stderr)" 'Permission denied'
 	stateless_ran c 'echo x >out/new'
 	has "$(plain stderr)" 'Permission denied'
 	kill "$server"
-	died
+	await_exit
 	is $status 0
 	is "$(ls out)" file
 }
@@ -433,29 +433,29 @@ commands_connect() {
 
 @test "F2: with --no-network, boris accepts HTTP requests" {
 	needs_namespaces
-	serve --no-network
+	start_http --no-network
 	open_session a
-	ran a 'echo hi'
+	post_bash_and_read a 'echo hi'
 	is "$(plain stdout)" hi
 	connect b
-	asks b GET /health
+	send_http b GET /health
 	read_response b
 	is "$http $body" '200 {"status":"ok"}'
 	kill "$server"
-	died
+	await_exit
 	is $status 0
 }
 
 @test "F2: with --no-network, commands cannot connect to the HTTP port of boris" {
 	needs_namespaces
-	serve --no-network
+	start_http --no-network
 	open_session a
-	ran a "exec 2>&1; echo x >/dev/tcp/127.0.0.1/$port"
+	post_bash_and_read a "exec 2>&1; echo x >/dev/tcp/127.0.0.1/$port"
 	like "$(plain stdout)" '*Connection refused*'
-	ran a 'exec 2>&1; echo x >/dev/tcp/192.0.2.1/80'
+	post_bash_and_read a 'exec 2>&1; echo x >/dev/tcp/192.0.2.1/80'
 	like "$(plain stdout)" '*Network is unreachable*'
 	kill "$server"
-	died
+	await_exit
 	is $status 0
 }
 
@@ -463,12 +463,12 @@ commands_connect() {
 	needs_namespaces
 	needs perl
 	write_steal
-	serve --no-network
+	start_http --no-network
 	open_session a
-	ran a 'perl steal.pl $PPID'
+	post_bash_and_read a 'perl steal.pl $PPID'
 	like "$(plain stdout)" "$STEALING_FAILED"
 	kill "$server"
-	died
+	await_exit
 	is $status 0
 }
 
@@ -622,7 +622,7 @@ cannot_uncover() {
 	boris "${hide[@]}"
 	start_task 'cat secrets/p/file >in/task; echo done >>in/task'
 	run_bash '(cat secrets/p/file >in/left; echo done >>in/left) &'
-	begun in/task in/left
+	await_file in/task in/left
 	eventually grep -q done in/task
 	eventually grep -q done in/left
 	is "$(cat in/task in/left)" $'done\ndone'
@@ -630,14 +630,14 @@ cannot_uncover() {
 
 @test "F5: hidden paths are empty in every HTTP session" {
 	setup_hidden
-	serve "${hide[@]}"
+	start_http "${hide[@]}"
 	open_session a b
 	for peer in a b; do
-		ran $peer 'cat secrets/p/file'
+		post_bash_and_read $peer 'cat secrets/p/file'
 		is "$(result exit_code) $(plain stdout)" '0 '
 	done
 	kill "$server"
-	died
+	await_exit
 	is $status 0
 }
 
@@ -859,7 +859,7 @@ cannot_see_queue() {
 	run_bash 'ipcs -q'
 	has "$(plain stdout)" msqid
 	lacks "$(plain stdout)" " $queue "
-	leave
+	stop_server
 }
 
 @test "F3: with --no-network or --hide, existing System V message queues are not visible" {
@@ -956,7 +956,7 @@ cannot_use_keys() {
 		boris "$args"
 		run_bash "perl keys.pl $add"
 		is "$args $(plain stdout)" "$args $error $error $error"
-		leave
+		stop_server
 	done
 }
 
@@ -1021,7 +1021,7 @@ cannot_use_keys() {
 	TMPDIR_FOR_BORIS=$PWD/nowhere
 	start --write=in
 	end_input
-	died
+	await_exit
 	is "$status $(<err)" \
 		"1 boris: --write=$PWD/nowhere: No such file or directory"
 }
@@ -1175,7 +1175,7 @@ description() {
 	boris --write="in/a \"b\" c"
 	has "$(description)" \
 		"Commands can write only below $PWD/in/a \"b\" c, $PWD/tmp"
-	leave
+	stop_server
 	boris --write=in --write=out
 	has "$(description)" "below $PWD/in, $PWD/out, $PWD/tmp"
 	lacks "$(description)" network
@@ -1202,7 +1202,7 @@ description() {
 	"$BORIS" --hide="$PWD/a" </dev/null || skip 'no namespaces here'
 	boris --hide="$PWD/a" --hide="$PWD/b"
 	has "$(description)" ' 2 paths of this host are hidden and appear empty.'
-	leave
+	stop_server
 	boris --hide="$PWD/a"
 	has "$(description)" ' One path of this host is hidden and appears empty.'
 }
@@ -1218,7 +1218,7 @@ description() {
 	mkdir -p "in/$long" "out/$long/$long/$long/$long"
 	boris --write="in/$long"
 	has "$(description)" "below $PWD/in/$long, $PWD/tmp"
-	leave
+	stop_server
 	boris --write="out/$long/$long/$long/$long"
 	lacks "$(description)" xxx
 	like "$(description)" "* below $PWD/tmp, /dev and 1 more."
@@ -1239,7 +1239,7 @@ description() {
 		most "$(get -n result tools 0 description)" 1799
 		most ${#reply} 7168
 		like "$(get -s result tools 0 description)" '* [0-9]* more*'
-		leave
+		stop_server
 	done
 }
 

@@ -26,185 +26,185 @@ is_error() {
 # --- H1: requests and responses
 
 @test "H1: a POST request is answered with status 200 and JSON" {
-	serve
+	start_http
 	connect a
-	posted a "$HELLO"
+	post_and_read a "$HELLO"
 	is "$http $(header content-type)" '200 application/json'
 	is "$(get id) $(get result protocolVersion)" '0 "2025-11-25"'
 }
 
 @test "H1: a notification is answered with status 202 and an empty body" {
-	serve
+	start_http
 	open_session a
-	posted a '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+	post_and_read a '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 	is "$http $body" '202 '
 }
 
 @test "H1: the tool bash can be called over HTTP" {
-	serve
+	start_http
 	open_session a
-	ran a 'echo hello'
+	post_bash_and_read a 'echo hello'
 	is "$http $(plain stdout)" '200 hello'
 }
 
 @test "H1: HTTP supports every protocol version that begins with a handshake" {
-	serve
+	start_http
 	connect a
 	for revision in 2024-11-05 2025-03-26 2025-06-18 2025-11-25; do
 		session_of[a]=''
-		posted a "${HELLO/2025-11-25/$revision}"
+		post_and_read a "${HELLO/2025-11-25/$revision}"
 		is "$(get result protocolVersion)" "\"$revision\""
 		session_of[a]=$(header Mcp-Session-Id)
-		pings a
+		answers_ping a
 	done
 }
 
 @test "H1: /mcp rejects methods other than POST, DELETE and OPTIONS with status 405" {
-	serve
+	start_http
 	open_session a
 	for verb in GET PUT PATCH HEAD TRACE NONSENSE; do
-		asks a $verb /mcp
+		send_http a $verb /mcp
 		read_head a
 		[ $verb = HEAD ] || read_bytes a "$(header Content-Length)"
 		is "$verb: $http $(header Allow)" "$verb: 405 POST, DELETE, OPTIONS"
 	done
-	pings a
+	answers_ping a
 }
 
 @test "H1: GET /health is answered without a token" {
-	serve --token=x
+	start_http --token=x
 	connect a
 	for path in /health '/health?deep=1'; do
-		asked a GET $path
+		request_http a GET $path
 		is "$http $(header Content-Type)" '200 application/json'
 		is "$body" '{"status":"ok"}'
 	done
 }
 
 @test "H1: GET /health with the token returns version, uptime, sessions and tasks" {
-	serve --token=x
+	start_http --token=x
 	connect a
-	asked a GET /health 'Authorization: Bearer x'
+	request_http a GET /health 'Authorization: Bearer x'
 	like "$http $body" '200 {"status":"ok",*version*uptime*sessions*tasks*}'
 }
 
 @test "H1: POST /health is rejected with status 405" {
-	serve
+	start_http
 	connect a
-	asked a POST /health -- '{}'
+	request_http a POST /health -- '{}'
 	is "$http" 405
 	like "$(header Allow)" 'GET*'
 }
 
 @test "H1: a request for an unknown path is rejected with status 404" {
-	serve
+	start_http
 	open_session a
 	for path in / /mcp// /mcp/x /mcpx /healthy '*' //mcp; do
-		asked a POST "$path" "$JSON" -- "$HELLO"
+		request_http a POST "$path" "$JSON" -- "$HELLO"
 		is "$path: $http" "$path: 404"
 		lacks "$body" jsonrpc
 	done
-	pings a
+	answers_ping a
 }
 
 @test "H1: the path /mcp/ is equivalent to /mcp" {
 	local auth='Authorization: Bearer x'
-	serve --token=x
+	start_http --token=x
 	connect a
-	asked a POST /mcp/ "$JSON" -- "$HELLO"
+	request_http a POST /mcp/ "$JSON" -- "$HELLO"
 	is "$http" 401
 	for path in /mcp/ '/mcp/?a=b' http://localhost/mcp/; do
-		asked a POST "$path" "$JSON" "$auth" -- "$HELLO"
+		request_http a POST "$path" "$JSON" "$auth" -- "$HELLO"
 		is "$path: $http" "$path: 200"
 	done
-	asked a GET /mcp/ "$auth"
+	request_http a GET /mcp/ "$auth"
 	is "$http $(header Allow)" '405 POST, DELETE, OPTIONS'
 }
 
 @test "H1: a POST request whose Content-Type is not JSON is rejected with status 415" {
-	serve
+	start_http
 	open_session a
-	asked a POST /mcp 'Content-Type: text/plain' 'Accept: */*' -- "$HELLO"
+	request_http a POST /mcp 'Content-Type: text/plain' 'Accept: */*' -- "$HELLO"
 	is "$http" 415
-	asked a POST /mcp -- "$HELLO"
+	request_http a POST /mcp -- "$HELLO"
 	is "$http" 415
-	pings a
+	answers_ping a
 }
 
 @test "H1: an Accept header without JSON or without event streams is rejected with status 406" {
-	serve
+	start_http
 	open_session a
 	for accept in application/json text/event-stream; do
-		asked a POST /mcp "$JSON" "Accept: $accept" -- "$HELLO"
+		request_http a POST /mcp "$JSON" "Accept: $accept" -- "$HELLO"
 		is "$http" 406
 	done
-	pings a
+	answers_ping a
 }
 
 @test "H1: an Accept header can use wildcards or be split into two lines" {
-	serve
+	start_http
 	open_session a
 	for accept in 'Accept: */*' 'Accept: text/*,application/*;q=0.5' \
 	              $'accept: application/json\r\nACCEPT:text/event-stream'; do
 		message ping
-		asked a POST /mcp 'content-type: Application/JSON; charset=utf-8' \
+		request_http a POST /mcp 'content-type: Application/JSON; charset=utf-8' \
 			"$accept" "Mcp-Session-Id: ${session_of[a]}" -- "$message"
 		is "$http" 200
 	done
 }
 
 @test "H1: a request without an Accept header is accepted" {
-	serve
+	start_http
 	open_session a
 	message ping
-	asked a POST /mcp "$JSON" "Mcp-Session-Id: ${session_of[a]}" -- "$message"
+	request_http a POST /mcp "$JSON" "Mcp-Session-Id: ${session_of[a]}" -- "$message"
 	is "$http" 200
 }
 
 @test "H1: a body that is not JSON is rejected with status 400 and error -32700" {
-	serve
+	start_http
 	open_session a
-	posted a '{"jsonrpc":"2.0","id":1,'
+	post_and_read a '{"jsonrpc":"2.0","id":1,'
 	is_error 400 -32700
 	is "$(get id || echo none)" none
-	posted a ''
+	post_and_read a ''
 	is_error 400 -32700
-	pings a
+	answers_ping a
 }
 
 @test "H1: a message without a method is rejected with status 400 and error -32600" {
-	serve
+	start_http
 	open_session a
-	posted a '{"jsonrpc":"2.0","id":1}'
+	post_and_read a '{"jsonrpc":"2.0","id":1}'
 	is_error 400 -32600
 	is "$(get id)" 1
-	pings a
+	answers_ping a
 }
 
 @test "H1: the error about an unknown method or tool has status 200" {
-	serve
+	start_http
 	open_session a
 	message no/such
-	posted a "$message"
+	post_and_read a "$message"
 	is_error 200 -32601
-	tool nothing '{}'
-	posted a "$message"
+	tool_message nothing '{}'
+	post_and_read a "$message"
 	is_error 200 -32602
-	pings a
+	answers_ping a
 }
 
 @test "H1, P1: a JSON array of messages is rejected with status 400 and error -32600" {
-	serve
+	start_http
 	connect a
-	posted a "${HELLO/2025-11-25/2025-03-26}"
+	post_and_read a "${HELLO/2025-11-25/2025-03-26}"
 	session_of[a]=$(header Mcp-Session-Id)
-	bash_call "echo >$PWD/ran"
+	bash_message "echo >$PWD/ran"
 	for body in "[$message]" '[]'; do
-		posted a "$body"
+		post_and_read a "$body"
 		is_error 400 -32600
 		like "$(get error message)" '*@(array|batch)*'
 	done
-	pings a
+	answers_ping a
 	[ ! -e ran ]
 }
 
@@ -224,39 +224,39 @@ chunked_ping() {
 }
 
 @test "H1: a chunked body can have chunk extensions and trailers" {
-	serve
+	start_http
 	open_session a
 	chunked_ping a
-	put a "$text"
+	write_to a "$text"
 	read_response a
 	is "$http $(get result)" '200 {}'
-	pings a
+	answers_ping a
 }
 
 @test "H1: a chunked body can be received byte by byte" {
-	serve
+	start_http
 	open_session a
 	chunked_ping a
 	for ((i = 0; i < ${#text}; i++)); do
-		put a "${text:i:1}"
+		write_to a "${text:i:1}"
 	done
 	read_response a
 	is "$http $(get result)" '200 {}'
-	pings a
+	answers_ping a
 }
 
 @test "H1: pipelined requests are answered in order" {
 	local calls_of_bash=('read <gate; cd /' 'pwd') text='' post
-	serve
+	start_http
 	open_session a
 	for command in "${calls_of_bash[@]}" ping; do
-		[ "$command" = ping ] && message ping || bash_call "$command"
+		[ "$command" = ping ] && message ping || bash_message "$command"
 		printf -v post '%s\r\n' 'POST /mcp HTTP/1.1' 'Host: localhost' \
 			"$JSON" "Content-Length: ${#message}" \
 			"Mcp-Session-Id: ${session_of[a]}" ''
 		text+=$post$message
 	done
-	put a "$text"
+	write_to a "$text"
 	read_head a
 	release
 	read_last_event a
@@ -269,10 +269,10 @@ chunked_ping() {
 
 @test "H1: a hundred pipelined requests are answered" {
 	local text
-	serve
+	start_http
 	connect a
 	printf -v text 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n%.0s' {1..100}
-	put a "$text"
+	write_to a "$text"
 	for ((i = 0; i < 100; i++)); do
 		read_response a
 		is "$http" 200
@@ -280,17 +280,17 @@ chunked_ping() {
 }
 
 @test "H1: boris closes the connection after a request with Connection: close" {
-	serve
+	start_http
 	connect a b
-	asked a GET /health 'Connection: close'
+	request_http a GET /health 'Connection: close'
 	is "$http $(header Connection)" '200 close'
 	is_closed a
-	asked b GET /health 'Connection: x, Close'
+	request_http b GET /health 'Connection: x, Close'
 	is_closed b
 }
 
 @test "H1: boris closes the connection after an HTTP/1.0 request" {
-	serve
+	start_http
 	connect a b
 	put_lines a 'GET /health HTTP/1.0' ''
 	read_response a
@@ -303,12 +303,12 @@ chunked_ping() {
 }
 
 @test "H1: an event stream for an HTTP/1.0 client is not chunked" {
-	serve
+	start_http
 	open_session a
-	bash_call 'echo hello'
+	bash_message 'echo hello'
 	put_lines a 'POST /mcp HTTP/1.0' 'Connection: keep-alive' "$JSON" \
 		"Content-Length: ${#message}" "Mcp-Session-Id: ${session_of[a]}" ''
-	put a "$message"
+	write_to a "$message"
 	read_head a
 	is "$(header Transfer-Encoding || echo none) $(header Connection)" 'none close'
 	read_line a
@@ -322,7 +322,7 @@ chunked_ping() {
 }
 
 @test "H1: 100 Continue is sent before the body is received" {
-	serve
+	start_http
 	open_session a
 	message ping
 	put_post a "Content-Length: ${#message}" "Mcp-Session-Id: ${session_of[a]}" \
@@ -331,13 +331,13 @@ chunked_ping() {
 	is "$line" 'HTTP/1.1 100 Continue'
 	read_line a
 	is "$line" ''
-	put a "$message"
+	write_to a "$message"
 	read_response a
 	is "$http $(get result)" '200 {}'
 }
 
 @test "H1: a request with a wrong Content-Type is rejected without 100 Continue" {
-	serve
+	start_http
 	connect a
 	put_lines a 'POST /mcp HTTP/1.1' 'Host: localhost' 'Content-Type: text/plain' \
 		'Content-Length: 9' 'Expect: 100-continue' ''
@@ -347,10 +347,10 @@ chunked_ping() {
 }
 
 @test "H1: Expect: 100-continue is ignored in a request without a body" {
-	serve
+	start_http
 	connect a
 	for i in 1 2; do
-		asked a GET /health 'Expect: 100-continue'
+		request_http a GET /health 'Expect: 100-continue'
 		is "$http $(header Connection || echo open)" '200 open'
 	done
 }
@@ -360,11 +360,11 @@ ping_expecting() {
 	message ping
 	put_lines "$1" "POST /mcp HTTP/$2" 'Host: localhost' "$JSON" "Expect: $3" \
 		"Content-Length: ${#message}" "Mcp-Session-Id: ${session_of[$1]}" ''
-	put "$1" "$message"
+	write_to "$1" "$message"
 }
 
 @test "H1: Expect: 100-continue is ignored in an HTTP/1.0 request" {
-	serve
+	start_http
 	open_session a
 	ping_expecting a 1.0 100-continue
 	read_response a
@@ -373,17 +373,17 @@ ping_expecting() {
 }
 
 @test "H1: an unknown value of Expect is ignored" {
-	serve
+	start_http
 	open_session a
 	ping_expecting a 1.1 something-else
 	read_response a
 	is "$http $(get result)" '200 {}'
-	asked a POST /mcp 'Content-Type: text/plain' 'Expect: something-else' -- x
+	request_http a POST /mcp 'Content-Type: text/plain' 'Expect: something-else' -- x
 	is "$http $(header Connection || echo open)" '415 open'
 }
 
 @test "H1: 100-continue is recognized in a list of several expectations" {
-	serve
+	start_http
 	open_session a
 	ping_expecting a 1.1 'x, 100-Continue'
 	read_line a
@@ -391,7 +391,7 @@ ping_expecting() {
 }
 
 @test "H1: the request target can be an absolute URL" {
-	serve
+	start_http
 	connect a
 	put_lines a 'GET http://localhost:1/health HTTP/1.1' 'Host: localhost' ''
 	read_response a
@@ -400,9 +400,9 @@ ping_expecting() {
 
 @test "H1: a client that shuts down its sending side still receives all responses" {
 	needs perl
-	serve
+	start_http
 	open_session a
-	bash_call 'echo >begun; read <gate'
+	bash_message 'echo >begun; read <gate'
 	cat >half-close.pl <<-'END'
 	my ($port, $session, $message) = @ARGV;
 	my $s = IO::Socket::INET->new("127.0.0.1:$port") or die;
@@ -414,8 +414,8 @@ ping_expecting() {
 	print while <$s>;
 	END
 	perl -MIO::Socket half-close.pl "$port" "${session_of[a]}" "$message" >received &
-	begun begun
-	pings a
+	await_file begun
+	answers_ping a
 	release
 	wait $!
 	has "$(<received)" completed
@@ -425,15 +425,15 @@ ping_expecting() {
 # --- H2: addresses and ports
 
 @test "H2: by default, the server listens on 127.0.0.1 and prints its URL" {
-	serve
+	start_http
 	is "$(<err)" "boris: listening on http://127.0.0.1:$port/mcp"
 	connect a
-	asked a GET /health
+	request_http a GET /health
 	is "$http" 200
 }
 
 @test "H2: the server exits with status 1 if the port is in use" {
-	serve
+	start_http
 	fails_to_start 1 --port=$port
 	like "$(<err)" "boris: cannot listen on 127.0.0.1 port $port: *"
 	rm err
@@ -441,11 +441,11 @@ ping_expecting() {
 }
 
 @test "H2: --listen accepts an IPv6 address" {
-	serve --listen=::1 || skip 'no IPv6 here'
+	start_http --listen=::1 || skip 'no IPv6 here'
 	is "$(<err)" "boris: listening on http://[::1]:$port/mcp"
 	exec {fd}<>"/dev/tcp/::1/$port"
 	descriptor_of[a]=$fd
-	asked a GET /health "Host: [::1]:$port"
+	request_http a GET /health "Host: [::1]:$port"
 	is "$http" 200
 }
 
@@ -479,14 +479,14 @@ ping_expecting() {
 # --- H3: the token
 
 @test "H3: a tool call without the token is rejected with status 401" {
-	serve --token=Secret1
+	start_http --token=Secret1
 	connect a
 	for given in 'X: y' 'Authorization: Bearer' 'Authorization: Bearer Secret' \
 	             'Authorization: Bearer Secret12' \
 	             'Authorization: Bearer secret1' \
 	             'Authorization: Basic Secret1' 'Authorization: BearerSecret1' \
 	             'Authorization: Bearer Secret1 x'; do
-		bash_call "echo ran >$PWD/ran" '' "$META"
+		bash_message "echo ran >$PWD/ran" '' "$META"
 		stateless_posted a "$given"
 		is "$given: $http $(header WWW-Authenticate)" "$given: 401 Bearer"
 	done
@@ -494,22 +494,22 @@ ping_expecting() {
 }
 
 @test "H3: the authentication scheme Bearer is case-insensitive" {
-	serve --token=Secret1
+	start_http --token=Secret1
 	connect a
 	discovers 200 'authorization: bearer  Secret1'
 }
 
 @test "H3: every method for /mcp requires the token" {
-	serve --token=Secret1
+	start_http --token=Secret1
 	connect a
 	for verb in GET DELETE OPTIONS PUT; do
-		asked a $verb /mcp
+		request_http a $verb /mcp
 		is "$verb: $http" "$verb: 401"
 	done
 }
 
 @test "H3: a newline at the end of the token file is ignored" {
-	serve --token-file=<(echo Secret2)
+	start_http --token-file=<(echo Secret2)
 	connect a
 	discovers 401
 	discovers 200 'Authorization: Bearer Secret2'
@@ -517,7 +517,7 @@ ping_expecting() {
 
 @test "H3: --token-file overrides BORIS_TOKEN" {
 	echo Secret2 >token
-	BORIS_TOKEN=from-variable serve --token-file=token
+	BORIS_TOKEN=from-variable start_http --token-file=token
 	connect a
 	discovers 401 'Authorization: Bearer from-variable'
 	discovers 200 'Authorization: Bearer Secret2'
@@ -530,7 +530,7 @@ ping_expecting() {
 	eventually grep -qs '^boris: listening on' err
 	port=$(sed -n 's|^boris: listening on http://.*:\([0-9]*\)/mcp$|\1|p' err)
 	connect a
-	posted a "$HELLO" 'Authorization: Bearer halfway'
+	post_and_read a "$HELLO" 'Authorization: Bearer halfway'
 	is "$http" 200
 }
 
@@ -540,7 +540,7 @@ generated_token() {
 }
 
 @test "H3: --generate-token prints a token that boris accepts" {
-	serve --generate-token
+	start_http --generate-token
 	token=$(generated_token)
 	like "$token" '????????????????????????????????'
 	connect a
@@ -548,10 +548,10 @@ generated_token() {
 }
 
 @test "H3: --generate-token generates a new token each time" {
-	serve --generate-token
+	start_http --generate-token
 	token=$(generated_token)
-	leave
-	serve --generate-token
+	stop_server
+	start_http --generate-token
 	isnt "$(generated_token)" "$token"
 }
 
@@ -593,28 +593,28 @@ generated_token() {
 		fails_to_start 2 --listen=$address
 		has "$(<err)" --allow-anyone
 	done
-	serve --listen=0.0.0.0 --allow-anyone
-	leave
+	start_http --listen=0.0.0.0 --allow-anyone
+	stop_server
 	is $status 0
-	serve --listen=0.0.0.0 --token=x
+	start_http --listen=0.0.0.0 --token=x
 }
 
 @test "H3: --token is hidden in the list of processes" {
 	needs_linux
-	serve --token=tell-no-one-either --token=tell-no-one
+	start_http --token=tell-no-one-either --token=tell-no-one
 	is "$(grep -c tell-no-one "/proc/$server/cmdline")" 0
 }
 
 @test "H3: BORIS_TOKEN is removed from the environment of the server" {
 	needs_linux
-	BORIS_TOKEN=tell-no-one serve
+	BORIS_TOKEN=tell-no-one start_http
 	is "$(grep -c tell-no-one "/proc/$server/environ")" 0
 }
 
 @test "H3: commands do not have BORIS_TOKEN in their environment" {
-	BORIS_TOKEN=tell-no-one serve
+	BORIS_TOKEN=tell-no-one start_http
 	connect a
-	bash_call env '' "$META"
+	bash_message env '' "$META"
 	stateless_post a 'Authorization: Bearer tell-no-one'
 	read_answer a
 	is "$http" 200
@@ -626,14 +626,14 @@ generated_token() {
 	needs_root
 	unshare -pf --mount-proc true || skip 'no pid namespace here'
 	wrap=(unshare -pf --mount-proc)
-	serve --token=tell-no-one
+	start_http --token=tell-no-one
 	first=$(<"/proc/$server/task/$server/children")
 	boris=$(<"/proc/${first% }/task/${first% }/children")
 	for pid in $first $boris; do
 		has "$(tr '\0' ' ' <"/proc/$pid/cmdline")" '--token=***'
 	done
 	kill "${first% }"
-	died
+	await_exit
 	expect_only_listening
 }
 
@@ -641,13 +641,13 @@ generated_token() {
 
 # health_from HEADER STATUS: GET /health with this header is answered with STATUS
 health_from() {
-	asked a GET /health "$1"
+	request_http a GET /health "$1"
 	is "$1: $http" "$1: $2"
 }
 
 @test "H4: on port 80, an Origin without a port matches the server" {
-	if ! serve --port=80; then
-		died
+	if ! start_http --port=80; then
+		await_exit
 		skip "$(<err)"
 	fi
 	connect a
@@ -664,7 +664,7 @@ health_from() {
 
 @test "H4: a tool call from a foreign origin is rejected with status 403" {
 	local cors=Access-Control-Allow-Origin
-	serve --allow-origin=https://good.example
+	start_http --allow-origin=https://good.example
 	connect a
 	for origin in http://evil.example null https://good.example:444 \
 	              http://good.example https://good.example.evil.example \
@@ -673,7 +673,7 @@ health_from() {
 	              'http://[::1].evil.example' http://localhost@evil.example \
 	              http://localhost http://localhost:1 \
 	              "http://127.0.0.1:1$port" 'http://[::1]'; do
-		bash_call "echo ran >$PWD/ran" '' "$META"
+		bash_message "echo ran >$PWD/ran" '' "$META"
 		stateless_posted a "Origin: $origin"
 		is "$origin: $http $(header $cors || echo none)" "$origin: 403 none"
 	done
@@ -681,17 +681,17 @@ health_from() {
 }
 
 @test "H4: GET /health from a foreign origin is rejected with status 403" {
-	serve
+	start_http
 	connect a
 	health_from 'Origin: http://evil.example' 403
 }
 
 @test "H4: on loopback, a tool call with a foreign Host header is rejected with status 403" {
-	serve
+	start_http
 	connect a
 	for host in evil.example evil.example:$port localhost.evil.example \
 	            127.0.0.1.evil.example 192.0.2.1 '[::2]' '' 'localhost:1:2'; do
-		bash_call "echo ran >$PWD/ran" '' "$META"
+		bash_message "echo ran >$PWD/ran" '' "$META"
 		stateless_posted a "Host: $host"
 		is "$host: $http" "$host: 403"
 	done
@@ -699,7 +699,7 @@ health_from() {
 }
 
 @test "H4: on loopback, the Host header can have any loopback name and port" {
-	serve
+	start_http
 	connect a
 	for host in localhost LOCALHOST:1 127.0.0.1 127.1.2.3:4 '[::1]' "[::1]:$port"; do
 		health_from "Host: $host" 200
@@ -707,13 +707,13 @@ health_from() {
 }
 
 @test "H4: on an address other than loopback, any Host header is accepted" {
-	serve --listen=0.0.0.0 --allow-anyone
+	start_http --listen=0.0.0.0 --allow-anyone
 	connect a
 	health_from 'Host: boris.example' 200
 }
 
 @test "H4: on loopback, a foreign host in an absolute URL is rejected" {
-	serve
+	start_http
 	connect a
 	put_lines a 'GET http://evil.example/health HTTP/1.1' 'Host: localhost' ''
 	read_response a
@@ -722,13 +722,13 @@ health_from() {
 
 @test "H4: responses to an allowed origin have CORS headers" {
 	export BORIS_ALLOW_ORIGIN='https://one.example,http://two.example:8000'
-	serve
+	start_http
 	open_session a
 	for origin in http://localhost:$port http://127.0.0.1:$port \
 	              "http://[::1]:$port" https://one.example \
 	              http://two.example:8000; do
 		message ping
-		posted a "$message" "Origin: $origin"
+		post_and_read a "$message" "Origin: $origin"
 		is "$http $(header Access-Control-Allow-Origin)" "200 $origin"
 		has "$(header Access-Control-Expose-Headers)" Mcp-Session-Id
 		is "$(header Vary)" Origin
@@ -736,9 +736,9 @@ health_from() {
 }
 
 @test "H4: event streams for an allowed origin have CORS headers" {
-	serve --allow-origin=https://one.example
+	start_http --allow-origin=https://one.example
 	open_session a
-	bash_call 'echo hello'
+	bash_message 'echo hello'
 	post a "$message" 'Origin: https://one.example'
 	read_answer a
 	is "$(header Content-Type)" text/event-stream
@@ -746,9 +746,9 @@ health_from() {
 }
 
 @test "H4: error responses to an allowed origin have CORS headers" {
-	serve --token=x --allow-origin=https://one.example
+	start_http --token=x --allow-origin=https://one.example
 	connect a
-	asked a POST /mcp 'Origin: https://one.example' "$JSON" -- "$HELLO"
+	request_http a POST /mcp 'Origin: https://one.example' "$JSON" -- "$HELLO"
 	is "$http $(header Access-Control-Allow-Origin)" '401 https://one.example'
 }
 
@@ -761,7 +761,7 @@ health_from() {
 
 @test "H4: --allow-origin can be repeated and overrides BORIS_ALLOW_ORIGIN" {
 	export BORIS_ALLOW_ORIGIN=https://three.example
-	serve --allow-origin=https://one.example --allow-origin https://two.example
+	start_http --allow-origin=https://one.example --allow-origin https://two.example
 	connect a
 	health_from 'Origin: https://one.example' 200
 	health_from 'Origin: https://two.example' 200
@@ -769,9 +769,9 @@ health_from() {
 }
 
 @test "H4: a CORS preflight request is answered without the token" {
-	serve --token=x --allow-origin=https://one.example
+	start_http --token=x --allow-origin=https://one.example
 	connect a
-	asked a OPTIONS /mcp 'Origin: https://one.example' \
+	request_http a OPTIONS /mcp 'Origin: https://one.example' \
 		'Access-Control-Request-Method: POST' \
 		'Access-Control-Request-Headers: authorization,mcp-session-id'
 	is "$http $(header Access-Control-Allow-Origin)" '204 https://one.example'
@@ -785,9 +785,9 @@ health_from() {
 }
 
 @test "H4: a CORS preflight request from a foreign origin is rejected with status 403" {
-	serve --token=x --allow-origin=https://one.example
+	start_http --token=x --allow-origin=https://one.example
 	connect a
-	asked a OPTIONS /mcp 'Origin: https://two.example' \
+	request_http a OPTIONS /mcp 'Origin: https://two.example' \
 		'Access-Control-Request-Method: POST'
 	is "$http" 403
 }
@@ -795,55 +795,55 @@ health_from() {
 # --- H5: sessions
 
 @test "H5: a session id consists of 32 hexadecimal digits" {
-	serve
+	start_http
 	open_session a
 	is "${session_of[a]//[0-9a-f]/}${#session_of[a]}" 32
 }
 
 @test "H5: each session has its own working directory" {
-	serve
+	start_http
 	open_session a b
 	isnt "${session_of[a]}" "${session_of[b]}"
-	ran a 'cd /tmp; pwd'
+	post_bash_and_read a 'cd /tmp; pwd'
 	is "$(result cwd)" '"/tmp"'
-	ran b pwd
+	post_bash_and_read b pwd
 	is "$(plain stdout)" "$PWD"
 }
 
 @test "H5: several connections can use the same session" {
-	serve
+	start_http
 	open_session a
-	ran a 'cd /tmp'
+	post_bash_and_read a 'cd /tmp'
 	join_session b a
-	ran b pwd
+	post_bash_and_read b pwd
 	is "$(plain stdout)" /tmp
 }
 
 @test "H5: a task that belongs to another session is not found" {
-	serve
+	start_http
 	open_session a b
-	ran a 'read <gate' '{"run_in_background":true}'
+	post_bash_and_read a 'read <gate' '{"run_in_background":true}'
 	task=$(plain task_id) pid=$(result pid)
-	used b task_output '{"task_id":"'"$task"'"}'
-	refused "task not found: $task*"
+	post_tool_and_read b task_output '{"task_id":"'"$task"'"}'
+	is_tool_error "task not found: $task*"
 	for argument in check_pid kill_pid; do
-		used b bash '{"'$argument'":'"$pid"'}'
-		refused "no background process with pid $pid*"
+		post_tool_and_read b bash '{"'$argument'":'"$pid"'}'
+		is_tool_error "no background process with pid $pid*"
 	done
-	there "$pid"
+	is_running "$pid"
 	release
-	used a task_output '{"task_id":"'"$task"'","wait":10000}'
+	post_tool_and_read a task_output '{"task_id":"'"$task"'","wait":10000}'
 	is "$(result status)" '"completed"'
 }
 
 @test "H5, T7: the list of tasks does not contain tasks of other sessions" {
-	serve
+	start_http
 	open_session a b
-	ran a 'read <gate' '{"run_in_background":true}'
+	post_bash_and_read a 'read <gate' '{"run_in_background":true}'
 	task=$(plain task_id)
-	used b task_output '{}'
+	post_tool_and_read b task_output '{}'
 	is "$(result)" '{"tasks":[]}'
-	used a task_output '{}'
+	post_tool_and_read a task_output '{}'
 	is "$(plain tasks 0 task_id) $(get -n result structuredContent tasks)" "$task 1"
 	release
 }
@@ -855,18 +855,18 @@ has_input() {
 
 # first_task_completed NAME: the first task in the list of this session has ended
 first_task_completed() {
-	used "$1" task_output '{}'
+	post_tool_and_read "$1" task_output '{}'
 	[ "$(result tasks 0 status)" = '"completed"' ]
 }
 
 @test "H5, W2: a task can be read after the connection that started it was lost" {
-	serve
+	start_http
 	open_session a
 	join_session b a
 	join_session c a
-	runs b 'echo >begun; read <gate'
-	begun begun
-	runs c 'echo hi' '{"run_in_background":true,"wait":60000}'
+	post_bash b 'echo >begun; read <gate'
+	await_file begun
+	post_bash c 'echo hi' '{"run_in_background":true,"wait":60000}'
 	eventually has_input c # Its call is in the queue.
 	disconnect c
 	! first_task_completed a
@@ -875,28 +875,28 @@ first_task_completed() {
 }
 
 @test "H5, B6: the client of each session decides whether results have structuredContent" {
-	serve
+	start_http
 	open_session a
-	called claude-code
+	set_client claude-code
 	open_session b
 	for name in a b a; do
-		ran $name 'echo hi'
-		kinds+=("$(kind)")
+		post_bash_and_read $name 'echo hi'
+		kinds+=("$(result_kind)")
 		message tools/list
 		post $name "$message"
 		read_answer $name
-		kinds+=("$(kind)")
+		kinds+=("$(result_kind)")
 	done
 	is "${kinds[*]}" 'data data text text data data'
 }
 
 @test "H5: a call does not wait for calls of other sessions" {
-	serve
+	start_http
 	open_session a b
-	runs a 'echo >begun; read <gate'
+	post_bash a 'echo >begun; read <gate'
 	read_head a
-	begun begun
-	ran b 'echo quick'
+	await_file begun
+	post_bash_and_read b 'echo quick'
 	is "$(plain stdout)" quick
 	release
 	read_last_event a
@@ -904,12 +904,12 @@ first_task_completed() {
 }
 
 @test "H5: a call waits for calls of the same session on other connections" {
-	serve
+	start_http
 	open_session a
 	join_session b a
-	runs a 'echo >begun; read <gate; cd /'
-	begun begun
-	runs b pwd
+	post_bash a 'echo >begun; read <gate; cd /'
+	await_file begun
+	post_bash b pwd
 	read_head b
 	release
 	read_answer a
@@ -935,17 +935,17 @@ unread_bytes_are() {
 }
 
 @test "P7: requests that are received at the same time run in the order of their connections" {
-	serve
+	start_http
 	open_session a
 	for i in 1 2 3 4 5 6; do
 		join_session p$i a
-		pings p$i # The connection has been accepted.
+		answers_ping p$i # The connection has been accepted.
 	done
 	kill -STOP "$server"
 	eventually is_stopped
 	written=0
 	for i in 6 2 5 3 1 4; do
-		runs p$i "echo $i >>order" '{"run_in_background":false}'
+		post_bash p$i "echo $i >>order" '{"run_in_background":false}'
 	done
 	eventually unread_bytes_are $written
 	kill -CONT "$server"
@@ -956,85 +956,85 @@ unread_bytes_are() {
 }
 
 @test "H5: a request without a session id is rejected with status 400" {
-	serve
+	start_http
 	connect a
 	message ping
-	posted a "$message"
+	post_and_read a "$message"
 	is_error 400 -32600
 	is "$(get id)" "$id"
-	asked a DELETE /mcp
+	request_http a DELETE /mcp
 	is "$http" 400
 }
 
 @test "H5: a request with an unknown session id is rejected with status 404" {
-	serve
+	start_http
 	open_session a
 	right=${session_of[a]}
 	message ping
 	for wrong in 0 "${right}0" "${right:0:31}" "${right^^}x"; do
 		session_of[a]=$wrong
-		posted a "$message"
+		post_and_read a "$message"
 		is "$http $(get id)" "404 $id"
-		asked a DELETE /mcp "Mcp-Session-Id: $wrong"
+		request_http a DELETE /mcp "Mcp-Session-Id: $wrong"
 		is "$http" 404
 	done
 	session_of[a]=$right
-	pings a
+	answers_ping a
 }
 
 @test "H5: every method except initialize requires a valid session id" {
-	serve
+	start_http
 	connect a
 	session_of[a]=0123456789abcdef0123456789abcdef
 	for method in ping tools/list server/discover initialized; do
 		message $method
-		posted a "$message"
+		post_and_read a "$message"
 		is "$method: $http" "$method: 404"
 	done
 }
 
 @test "H5: an unsupported MCP-Protocol-Version header is rejected with status 400" {
-	serve
+	start_http
 	open_session a
 	message ping
 	for version in 2099-01-01 x ''; do
-		posted a "$message" "MCP-Protocol-Version: $version"
+		post_and_read a "$message" "MCP-Protocol-Version: $version"
 		is "$version: $http" "$version: 400"
 	done
 }
 
 @test "H5: the MCP-Protocol-Version header can name any version that has sessions" {
-	serve
+	start_http
 	open_session a
 	message ping
 	for version in 2025-11-25 2025-06-18 2025-03-26; do
-		posted a "$message" "MCP-Protocol-Version: $version"
+		post_and_read a "$message" "MCP-Protocol-Version: $version"
 		is "$version: $http" "$version: 200"
 	done
 }
 
 @test "H5: initialize with an unknown session id opens a new session" {
-	serve
+	start_http
 	open_session a
 	closed=${session_of[a]}
-	asked a DELETE /mcp "Mcp-Session-Id: $closed"
+	request_http a DELETE /mcp "Mcp-Session-Id: $closed"
 	for old in "$closed" 0123456789abcdef0123456789abcdef '' x; do
 		session_of[a]=$old
-		posted a "$HELLO" "MCP-Protocol-Version: 2099-01-01"
+		post_and_read a "$HELLO" "MCP-Protocol-Version: 2099-01-01"
 		is "$old: $http $(get result protocolVersion)" "$old: 200 \"2025-11-25\""
 		session_of[a]=$(header Mcp-Session-Id)
 		isnt "${session_of[a]}" "$old"
-		pings a
+		answers_ping a
 	done
 }
 
 @test "H5: initialize with the id of an open session keeps that session" {
-	serve
+	start_http
 	open_session a
-	ran a 'cd /'
-	posted a "$HELLO"
+	post_bash_and_read a 'cd /'
+	post_and_read a "$HELLO"
 	is "$http $(header Mcp-Session-Id || echo none)" '200 none'
-	ran a pwd
+	post_bash_and_read a pwd
 	is "$(plain stdout)" /
 }
 
@@ -1047,175 +1047,175 @@ unread_bytes_are() {
 	wrap=(unshare -m env ASAN_OPTIONS=detect_leaks=0 strace -f -o /dev/null
 		-e inject=getrandom:error=ENOSYS)
 	"${wrap[@]}" true || skip 'no mount namespaces here'
-	serve
+	start_http
 	nsenter -t "$server" -m mount --bind /dev/null /dev/urandom
 	connect a
-	posted a "$HELLO"
+	post_and_read a "$HELLO"
 	is_error 503 -32603
 	like "$(get -s error message)" '*random number*'
 	nsenter -t "$server" -m umount /dev/urandom
-	posted a "$HELLO"
+	post_and_read a "$HELLO"
 	is "$http" 200
 	# The signal must not go to strace, which is the test's child.
 	kill "$(pgrep -P "$server")"
-	died
+	await_exit
 	rm err
 }
 
 @test "H5: initialize with wrong params opens no session" {
-	serve
+	start_http
 	connect a
-	posted a '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'
+	post_and_read a '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'
 	is "$(code) $(header Mcp-Session-Id || echo none)" '-32602 none'
 }
 
 @test "H5: DELETE with a protocol version without sessions is rejected with status 400" {
-	serve
+	start_http
 	open_session a
 	for version in 1999-01-01 2026-07-28; do
-		asked a DELETE /mcp "Mcp-Session-Id: ${session_of[a]}" \
+		request_http a DELETE /mcp "Mcp-Session-Id: ${session_of[a]}" \
 			"MCP-Protocol-Version: $version"
 		is "$version: $http" "$version: 400"
 	done
-	asked a DELETE /mcp "Mcp-Session-Id: ${session_of[a]}" \
+	request_http a DELETE /mcp "Mcp-Session-Id: ${session_of[a]}" \
 		'MCP-Protocol-Version: 2025-11-25'
 	is "$http" 204
 }
 
 # delete_session NAME OTHER: DELETE on NAME closes the session of OTHER
 delete_session() {
-	asked "$1" DELETE /mcp "Mcp-Session-Id: ${session_of[$2]}"
+	request_http "$1" DELETE /mcp "Mcp-Session-Id: ${session_of[$2]}"
 	is "$http $body" '204 '
 }
 
 @test "H5: the id of a deleted session is no longer valid" {
-	serve
+	start_http
 	open_session a
 	delete_session a a
 	message ping
-	posted a "$message"
+	post_and_read a "$message"
 	is "$http" 404
-	asked a DELETE /mcp "Mcp-Session-Id: ${session_of[a]}"
+	request_http a DELETE /mcp "Mcp-Session-Id: ${session_of[a]}"
 	is "$http" 404
 }
 
 @test "H5: DELETE terminates all commands and tasks of the session" {
-	serve
+	start_http
 	open_session a
 	join_session b a
-	ran a 'echo $BASHPID >task; exec sleep 1000' '{"run_in_background":true}'
-	runs b 'echo $BASHPID >command; trap "" INT; exec sleep 1000'
+	post_bash_and_read a 'echo $BASHPID >task; exec sleep 1000' '{"run_in_background":true}'
+	post_bash b 'echo $BASHPID >command; trap "" INT; exec sleep 1000'
 	read_head b
-	begun task command
+	await_file task command
 	delete_session a a
 	read_last_event b
 	is "$(result status)" '"killed"'
-	eventually gone task
-	eventually gone command
+	eventually is_gone task
+	eventually is_gone command
 }
 
 @test "H5: DELETE rejects calls of the session that are still queued" {
-	serve
+	start_http
 	open_session a
 	join_session b a
 	join_session c a
-	runs b 'echo >begun; exec sleep 1000'
-	begun begun
-	runs c 'echo >ran' '{"run_in_background":true}'
+	post_bash b 'echo >begun; exec sleep 1000'
+	await_file begun
+	post_bash c 'echo >ran' '{"run_in_background":true}'
 	read_head c
 	delete_session a a
 	read_last_event c
-	refused '*session was closed*'
+	is_tool_error '*session was closed*'
 	read_answer b
 	[ ! -e ran ]
 }
 
 @test "H5: DELETE does not affect other sessions" {
-	serve
+	start_http
 	open_session a b
-	ran b 'echo $BASHPID >pid; read <gate' '{"run_in_background":true}'
+	post_bash_and_read b 'echo $BASHPID >pid; read <gate' '{"run_in_background":true}'
 	task=$(plain task_id)
-	begun pid
+	await_file pid
 	delete_session a a
-	there pid
+	is_running pid
 	release
-	used b task_output '{"task_id":"'"$task"'","wait":10000}'
+	post_tool_and_read b task_output '{"task_id":"'"$task"'","wait":10000}'
 	is "$(result status)" '"completed"'
 }
 
 @test "H5: DELETE returns immediately even if a command ignores SIGTERM" {
-	serve
+	start_http
 	open_session a b
-	bash_call 'trap "" TERM; echo $BASHPID >pid; while :; do read <gate; done' \
+	bash_message 'trap "" TERM; echo $BASHPID >pid; while :; do read <gate; done' \
 		'{"run_in_background":true}'
 	post a "$message"
 	read_answer a
-	begun pid
-	begin
+	await_file pid
+	start_timer
 	delete_session b a
 	message ping
-	posted a "$message"
+	post_and_read a "$message"
 	is "$http" 404
 	within 2000
-	there pid
-	pings b
-	eventually gone pid
-	least "$(took)" 4500
+	is_running pid
+	answers_ping b
+	eventually is_gone pid
+	least "$(elapsed)" 4500
 }
 
 @test "H5: a session without open requests is closed after --session-timeout" {
-	serve --session-timeout=$SLOW
+	start_http --session-timeout=$SLOW
 	open_session a
-	begin
-	ran a 'echo $BASHPID >pid; exec sleep 1000' '{"run_in_background":true}'
-	begun pid
-	eventually gone pid
-	least "$(took)" $((900 * SLOW))
+	start_timer
+	post_bash_and_read a 'echo $BASHPID >pid; exec sleep 1000' '{"run_in_background":true}'
+	await_file pid
+	eventually is_gone pid
+	least "$(elapsed)" $((900 * SLOW))
 	message ping
-	posted a "$message"
+	post_and_read a "$message"
 	is "$http" 404
 }
 
 @test "H5: an open call keeps its session open beyond --session-timeout" {
-	serve --session-timeout=$((2 * SLOW))
+	start_http --session-timeout=$((2 * SLOW))
 	open_session a b
-	ran b "sleep $((3 * SLOW))" '{"run_in_background":true}'
-	runs a "sleep $((3 * SLOW)); echo kept"
-	tool task_output '{"task_id":"'"$(plain task_id)"'","wait":600000}'
+	post_bash_and_read b "sleep $((3 * SLOW))" '{"run_in_background":true}'
+	post_bash a "sleep $((3 * SLOW)); echo kept"
+	tool_message task_output '{"task_id":"'"$(plain task_id)"'","wait":600000}'
 	post b "$message"
 	read_answer a
 	is "$(plain stdout)" kept
-	pings a
+	answers_ping a
 	read_answer b
 	is "$(result status)" '"completed"'
-	pings b
+	answers_ping b
 }
 
 @test "H5: a 65th session is rejected with status 503 until another one is closed" {
-	serve
+	start_http
 	connect a
 	for ((i = 0; i < 64; i++)); do
-		posted a "$HELLO"
+		post_and_read a "$HELLO"
 		is "$i: $http" "$i: 200"
 	done
 	last=$(header Mcp-Session-Id)
-	posted a "$HELLO"
+	post_and_read a "$HELLO"
 	is "$http" 503
 	has "$(get -s error message)" 'the maximum'
 	is "$(header Mcp-Session-Id || echo none)" none
-	asked a DELETE /mcp "Mcp-Session-Id: $last"
-	posted a "$HELLO"
+	request_http a DELETE /mcp "Mcp-Session-Id: $last"
+	post_and_read a "$HELLO"
 	is "$http" 200
 }
 
 @test "H5: fifty sessions can run commands at the same time" {
-	serve
+	start_http
 	for ((i = 0; i < 50; i++)); do
 		open_session s$i
-		runs s$i "echo >>begun; read <gate; echo $i"
+		post_bash s$i "echo >>begun; read <gate; echo $i"
 	done
 	eventually lines_are begun 50
-	begin
+	start_timer
 	release 50
 	for ((i = 0; i < 50; i++)); do
 		read_answer s$i
@@ -1232,13 +1232,13 @@ descriptors_are() {
 
 @test "H5: closing a session closes all its file descriptors" {
 	needs_linux
-	serve
+	start_http
 	connect probe
-	asked probe GET /health
+	request_http probe GET /health
 	before=("/proc/$server/fd/"*)
 	for ((i = 0; i < 20; i++)); do
 		open_session s$i
-		ran s$i true
+		post_bash_and_read s$i true
 		delete_session s$i s$i
 		disconnect s$i
 	done
@@ -1247,15 +1247,15 @@ descriptors_are() {
 }
 
 @test "H5, D7: calls of one session run in parallel if each has an absolute cwd" {
-	serve
+	start_http
 	open_session a
 	join_session b a
 	join_session c a
-	runs a 'echo x >begun; read <gate; pwd'
-	begun begun
-	ran b pwd '{"cwd":"/"}'
+	post_bash a 'echo x >begun; read <gate; pwd'
+	await_file begun
+	post_bash_and_read b pwd '{"cwd":"/"}'
 	is "$(plain stdout) $(result cwd)" '/ '
-	runs c pwd '{"cwd":"."}'
+	post_bash c pwd '{"cwd":"."}'
 	release
 	read_answer a
 	is "$(plain stdout)" "$PWD"
@@ -1264,15 +1264,15 @@ descriptors_are() {
 }
 
 @test "H5, E6: a command becomes a task if the client cancels its call because of a timeout" {
-	serve
+	start_http
 	open_session a
 	join_session b a
-	runs a 'echo x >mark; read <gate; echo end'
+	post_bash a 'echo x >mark; read <gate; echo end'
 	read_head a
-	begun mark
+	await_file mark
 	cancelled b $id '"reason":"Request timed out"'
 	! read_event a
-	ran b 'echo next'
+	post_bash_and_read b 'echo next'
 	note='your call timed out; its command keeps running as task ????????: *'
 	like "$(plain note)" "$note"
 	release
@@ -1302,7 +1302,7 @@ read_answers() {
 }
 
 @test "H6: a stateless request needs no session" {
-	serve
+	start_http
 	connect a
 	discovers 200
 	is "$(get result resultType) $(get id)" "\"complete\" $id"
@@ -1310,7 +1310,7 @@ read_answers() {
 }
 
 @test "H6: a stateless request can have the headers Mcp-Session-Id and Last-Event-ID" {
-	serve
+	start_http
 	connect a
 	stateless_message tools/list
 	stateless_posted a 'Mcp-Session-Id: unknown' 'Last-Event-ID: 7'
@@ -1319,24 +1319,24 @@ read_answers() {
 
 @test "H6: missing or contradictory MCP headers are rejected with error -32020" {
 	local v=$STATELESS m='Mcp-Method: tools/call' n='Mcp-Name: bash'
-	serve
+	start_http
 	connect a
-	bash_call 'echo >ran' '' "$META"
+	bash_message 'echo >ran' '' "$META"
 	for wrong in "$m|$n" "$v|$n" "$v|$m" "MCP-Protocol-Version: 2025-11-25|$m|$n" \
 	             "$v|Mcp-Method: tools/list|$n" "$v|Mcp-Method: Tools/Call|$n" \
 	             "$v|$m|Mcp-Name: Bash" "$v|$m|Mcp-Name: =?base64?YmFzaA?=" \
 	             "$v|$m|Mcp-Name: =?base64?YmFzaB==?=x" "$v|$m|Mcp-Name:"; do
 		IFS='|' read -ra headers <<<"$wrong"
-		posted a "$message" "${headers[@]}"
+		post_and_read a "$message" "${headers[@]}"
 		is "$wrong: $http $(code) $(get id)" "$wrong: 400 -32020 $id"
 	done
 	[ ! -e ran ]
 }
 
 @test "H6: the header Mcp-Name can be encoded in Base64" {
-	serve
+	start_http
 	connect a
-	bash_call true '' "$META"
+	bash_message true '' "$META"
 	post a "$message" "$STATELESS" 'Mcp-Method: tools/call' \
 		'Mcp-Name:   =?base64?YmFzaA==?=  '
 	read_answer a
@@ -1344,7 +1344,7 @@ read_answers() {
 }
 
 @test "H6: an unknown stateless method is rejected with status 404 and error -32601" {
-	serve
+	start_http
 	connect a
 	for method in no/such ping initialize; do
 		stateless_message $method
@@ -1355,15 +1355,15 @@ read_answers() {
 }
 
 @test "H6: the error about an unknown tool in a stateless call has status 200" {
-	serve
+	start_http
 	connect a
-	tool nothing '{}' "$META"
+	tool_message nothing '{}' "$META"
 	stateless_posted a
 	is_error 200 -32602
 }
 
 @test "H6: a stateless request with an incomplete _meta is rejected with status 400" {
-	serve
+	start_http
 	connect a
 	for row in 'tools/list {"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}' \
 		'tools/list {}' 'ping {}' 'server/discover {}'; do
@@ -1375,34 +1375,34 @@ read_answers() {
 }
 
 @test "H6: a stateless request with an unsupported version is rejected with error -32022" {
-	serve
+	start_http
 	connect a
 	message tools/list "{\"_meta\":{${META/2026-07-28/2099-01-01}}}"
-	posted a "$message" 'MCP-Protocol-Version: 2099-01-01' 'Mcp-Method: tools/list'
+	post_and_read a "$message" 'MCP-Protocol-Version: 2099-01-01' 'Mcp-Method: tools/list'
 	is_error 400 -32022
 	is "$(get error data supported)" '["2026-07-28"]'
 }
 
 @test "H6: a stateless POST request without a valid message is rejected with status 400" {
-	serve
+	start_http
 	connect a
-	posted a '{' "$STATELESS"
+	post_and_read a '{' "$STATELESS"
 	is_error 400 -32700
 	for body in '[]' '{"jsonrpc":"2.0","id":1,"result":{}}' \
 	            '{"jsonrpc":"1.0","method":"notifications/cancelled","params":{"requestId":1}}'; do
-		posted a "$body" "$STATELESS"
+		post_and_read a "$body" "$STATELESS"
 		is "$body: $http $(code)" "$body: 400 -32600"
 	done
 }
 
 @test "H6: a stateless notification cannot cancel a call of another connection" {
-	serve
+	start_http
 	connect a b
 	stateless_runs a 'echo >begun; read <gate; echo done'
 	read_head a
-	begun begun
+	await_file begun
 	notification='{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":'$id'}}'
-	posted b "$notification" "$STATELESS"
+	post_and_read b "$notification" "$STATELESS"
 	is "$http $body" '202 '
 	cancelled b $id '"_meta":{'"$META"'}'
 	release
@@ -1412,7 +1412,7 @@ read_answers() {
 
 @test "H6: every stateless call starts in the --workdir directory" {
 	mkdir work
-	serve --workdir=work
+	start_http --workdir=work
 	connect a
 	stateless_ran a 'pwd; cd /'
 	is "$(plain stdout)" "$PWD/work"
@@ -1421,7 +1421,7 @@ read_answers() {
 }
 
 @test "H6: the cwd of a stateless call does not affect later calls" {
-	serve
+	start_http
 	connect a
 	stateless_ran a pwd '{"cwd":"/tmp"}'
 	is "$(plain stdout)" /tmp
@@ -1430,7 +1430,7 @@ read_answers() {
 }
 
 @test "H6, D7: the result of a stateless call with cwd does not contain the working directory" {
-	serve
+	start_http
 	connect a
 	stateless_ran a pwd
 	is "$(plain cwd)" "$PWD"
@@ -1439,7 +1439,7 @@ read_answers() {
 }
 
 @test "H6: at most sixteen stateless calls run in parallel" {
-	serve
+	start_http
 	start_calls 'echo $BASHPID' 18
 	connect a
 	discovers 200
@@ -1451,7 +1451,7 @@ read_answers() {
 }
 
 @test "H6: stateless tasks start even if other stateless calls are queued" {
-	serve
+	start_http
 	start_calls true 17
 	connect a b
 	stateless_ran a 'exit 3' '{"run_in_background":true,"wait":20000}'
@@ -1464,42 +1464,42 @@ read_answers() {
 }
 
 @test "H6, K2: the error about a stateless call in the queue reveals no other client's command" {
-	serve --call-limit=1
+	start_http --call-limit=1
 	start_calls ': secret' 16 '{"timeout":9000}'
 	connect late
 	stateless_ran late 'echo late'
 	error='not run: still queued after 1.0 s, the longest this client waits'
-	refused "$error; 16 commands are running"
+	is_tool_error "$error; 16 commands are running"
 	read_answers 16
 }
 
 @test "H6, X5: a stateless edit does not wait for a lock on another file" {
 	needs_linux_parts
 	needs flock
-	serve --edit
+	start_http --edit
 	echo a >f
 	exec 5<f
 	flock 5
 	for ((i = 0; i < 6; i++)); do
 		connect p$i
-		tool edit '{"path":"f","old":"a","new":"b"}' "$META"
+		tool_message edit '{"path":"f","old":"a","new":"b"}' "$META"
 		stateless_post p$i
 	done
 	connect other
-	begin
+	start_timer
 	stateless_used other edit '{"path":"g","new":"text"}'
 	within 900
 	has "$(plain text)" 'g: created'
 	for ((i = 0; i < 6; i++)); do
 		read_answer p$i
-		refused '*has locked it*'
+		is_tool_error '*has locked it*'
 	done
 	within 2500
 	exec 5<&-
 }
 
 @test "H6, P11: the instructions for stateless clients do not mention a persistent directory" {
-	serve
+	start_http
 	connect a
 	discovers 200
 	isnt "$(get result instructions)" ''
@@ -1507,7 +1507,7 @@ read_answers() {
 }
 
 @test "H6, B6: the tool descriptions for stateless clients mention no session" {
-	serve
+	start_http
 	connect a
 	stateless_message tools/list
 	stateless_posted a
@@ -1535,60 +1535,60 @@ names_no_task() {
 }
 
 @test "H6, T2: the error about an eleventh stateless task does not reveal other tasks" {
-	serve
+	start_http
 	connect a b
 	start_stateless_tasks 10
 	stateless_ran b 'touch ran' '{"run_in_background":true}'
 	error='the command was not started, because 10 background tasks are running,'
 	error+=' which is the maximum; stop one with kill_pid and its task_id, or wait'
 	error+=' until one ends'
-	refused "$error"
+	is_tool_error "$error"
 	names_no_task
 	release 10
 	[ ! -e ran ]
 }
 
 @test "H6, K2: a stateless command that becomes a task counts towards the limit of ten tasks" {
-	serve --call-limit=1
+	start_http --call-limit=1
 	connect a
 	stateless_ran a 'read <gate'
 	like "$(plain note)" "*or stop it with kill_pid $(result pid) and this task_id"
 	start_stateless_tasks 9
 	stateless_ran a true '{"run_in_background":true}'
-	refused '*10 background tasks are running*'
+	is_tool_error '*10 background tasks are running*'
 	release 10
 }
 
 @test "H6: a stateless task can be stopped by pid only together with its task_id" {
-	serve
+	start_http
 	connect a b
 	start_stateless_tasks 1
 	has "$(plain note)" "kill_pid $pid and this task_id"
 	stateless_used b bash '{"kill_pid":'"$pid"'}'
-	refused "no background process with pid $pid*task_id*"
-	there "$pid"
+	is_tool_error "no background process with pid $pid*task_id*"
+	is_running "$pid"
 	stateless_used b bash '{"kill_pid":'"$pid"',"task_id":"'"$task"'"}'
 	is "$(result status)" '"killed"'
 }
 
 @test "H6, T7: stateless tasks cannot be listed" {
-	serve
+	start_http
 	connect a
 	start_stateless_tasks 1
 	for arguments in '{}' '{"task_id":null}'; do
 		stateless_used a task_output "$arguments"
-		refused '*task_id*'
+		is_tool_error '*task_id*'
 		names_no_task
 	done
 	release
 }
 
 @test "H6: any stateless client can read a task whose id it knows" {
-	serve
+	start_http
 	connect a b
 	start_stateless_tasks 1
 	stateless_used b task_output '{"task_id":"nope"}'
-	refused 'task not found: nope*'
+	is_tool_error 'task not found: nope*'
 	names_no_task
 	stateless_used b task_output '{"task_id":"'"$task"'"}'
 	is "$(result status)" '"running"'
@@ -1596,7 +1596,7 @@ names_no_task() {
 }
 
 @test "H6, T1: check_pid and kill_pid accept the id of a stateless task" {
-	serve
+	start_http
 	connect a
 	start_stateless_tasks 1
 	is ${#task} 32
@@ -1608,25 +1608,25 @@ names_no_task() {
 }
 
 @test "H6: a stateless call neither uses nor changes the directory of a session" {
-	serve
+	start_http
 	open_session a
-	ran a 'cd /tmp'
+	post_bash_and_read a 'cd /tmp'
 	stateless_ran a 'pwd; cd /'
 	is "$(plain stdout)" "$PWD"
-	ran a pwd
+	post_bash_and_read a pwd
 	is "$(plain stdout)" /tmp
 }
 
 @test "H6: initialize opens a session even if its header names the stateless version" {
-	serve
+	start_http
 	connect a
-	posted a "$HELLO" "$STATELESS"
+	post_and_read a "$HELLO" "$STATELESS"
 	is "$http $(get result protocolVersion)" '200 "2025-11-25"'
 	isnt "$(header Mcp-Session-Id)" ''
 }
 
 @test "H6: the event stream of subscriptions/listen starts with an acknowledgement" {
-	serve
+	start_http
 	connect a b
 	stateless_message subscriptions/listen '"notifications":{"toolsListChanged":true}'
 	stateless_post a
@@ -1644,23 +1644,23 @@ names_no_task() {
 # --- H7: streams
 
 @test "H7: the headers of an event stream are sent while the command runs" {
-	serve
+	start_http
 	open_session a
-	runs a 'read <gate'
-	begin
+	post_bash a 'read <gate'
+	start_timer
 	read_head a
 	within 1000
 	is "$http $(header Content-Type)" '200 text/event-stream'
 	is "$(header Cache-Control) $(header X-Accel-Buffering)" 'no-cache no'
 	release
 	read_last_event a
-	pings a
+	answers_ping a
 }
 
 @test "H7: progress notifications are sent on the event stream of their call" {
-	serve
+	start_http
 	open_session a
-	runs a 'echo one; read <gate; echo two' '' '"progressToken":0'
+	post_bash a 'echo one; read <gate; echo two' '' '"progressToken":0'
 	read_head a
 	read_event a
 	is "$(get method) $(get params progressToken)" '"notifications/progress" 0'
@@ -1671,15 +1671,15 @@ names_no_task() {
 }
 
 @test "H7: a response that is available immediately is sent as JSON rather than as a stream" {
-	serve
+	start_http
 	open_session a
 	message tools/list
-	posted a "$message"
+	post_and_read a "$message"
 	is "$(header Content-Type)" application/json
-	used a bash '{"command":""}'
+	post_tool_and_read a bash '{"command":""}'
 	is "$(header Content-Type)" application/json
-	ran a 'read <gate' '{"run_in_background":true}'
-	used a task_output '{"task_id":"'"$(plain task_id)"'"}'
+	post_bash_and_read a 'read <gate' '{"run_in_background":true}'
+	post_tool_and_read a task_output '{"task_id":"'"$(plain task_id)"'"}'
 	is "$(header Content-Type)" application/json
 	release
 }
@@ -1689,16 +1689,16 @@ BREAKS=$'a\xc2\x85b\xe2\x80\xa8c\xe2\x80\xa9d'
 ESCAPED='a\u0085b\u2028c\u2029d'
 
 @test "H7, M14.19: Unicode line separators are escaped in JSON responses" {
-	serve
+	start_http
 	open_session a
-	posted a '{"jsonrpc":"2.0","id":"'"$BREAKS"'","method":"ping"}'
+	post_and_read a '{"jsonrpc":"2.0","id":"'"$BREAKS"'","method":"ping"}'
 	is "$body" '{"jsonrpc":"2.0","id":"'"$ESCAPED"'","result":{}}'
 }
 
 @test "H7, M14.19: Unicode line separators are escaped in event streams" {
-	serve
+	start_http
 	open_session a
-	runs a "printf '${BREAKS#a??}'; read <gate" '' '"progressToken":"'"$BREAKS"'"'
+	post_bash a "printf '${BREAKS#a??}'; read <gate" '' '"progressToken":"'"$BREAKS"'"'
 	read_head a
 	read_event a
 	has "$reply" '"progressToken":"'"$ESCAPED"'"'
@@ -1709,15 +1709,15 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 }
 
 @test "H7: a silent event stream receives a comment every 15 seconds" {
-	hurried
-	serve
+	use_fast_clock
+	start_http
 	open_session a
-	begin
-	runs a 'read <gate'
+	start_timer
+	post_bash a 'read <gate'
 	read_head a
 	read_line a
 	is "$line" 3
-	least "$(took)" 14500
+	least "$(elapsed)" 14500
 	within 16000
 	read_bytes a 3
 	is "$line" $':\n\n'
@@ -1728,20 +1728,20 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 }
 
 @test "H7: closing the connection cancels a running stateless call" {
-	serve
+	start_http
 	connect a b
 	stateless_runs a 'echo $BASHPID >first; read <gate'
 	stateless_runs b 'echo $BASHPID >second; read <gate'
-	begun first second
+	await_file first second
 	disconnect a
-	eventually gone first
-	there second
+	eventually is_gone first
+	is_running second
 	release
 	read_answer b
 }
 
 @test "H7: closing the connection cancels a queued stateless call" {
-	serve
+	start_http
 	start_calls true 16
 	connect q
 	stateless_runs q 'echo >ran'
@@ -1755,75 +1755,75 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 }
 
 @test "H7: a stateless task is terminated if the client disconnects before it receives the id" {
-	serve
+	start_http
 	connect a
 	stateless_runs a 'echo $BASHPID >pid; read <gate' '{"tty":true,"wait":60000}'
-	begun pid
+	await_file pid
 	disconnect a
-	eventually gone pid
+	eventually is_gone pid
 }
 
 @test "H7: a stateless task continues if the client disconnects from a later wait" {
-	serve
+	start_http
 	connect a b
 	stateless_ran b 'read x; echo $BASHPID >pid; read <gate; echo end' '{"tty":true}'
 	task=$(plain task_id)
-	tool bash '{"task_id":"'"$task"'","input":"x\n","wait":60000}' "$META"
+	tool_message bash '{"task_id":"'"$task"'","input":"x\n","wait":60000}' "$META"
 	stateless_post a
-	begun pid
+	await_file pid
 	disconnect a
 	stateless_ran b true
-	there pid
+	is_running pid
 	release
 	stateless_used b task_output '{"task_id":"'"$task"'","wait":60000}'
 	has "$(plain stdout)" end
 }
 
 @test "H7: a call in a session continues after the connection is closed" {
-	serve
+	start_http
 	open_session a
 	join_session b a
-	runs a 'echo $BASHPID >pid; read <gate; cd /; echo >done'
-	begun pid
+	post_bash a 'echo $BASHPID >pid; read <gate; cd /; echo >done'
+	await_file pid
 	disconnect a
-	pings b
-	there pid
+	answers_ping b
+	is_running pid
 	release
-	ran b pwd
+	post_bash_and_read b pwd
 	is "$(plain stdout)" /
 }
 
 @test "H7, T8: a note that a task has ended is repeated if the first response was lost" {
-	serve
+	start_http
 	open_session a
 	join_session b a
-	ran b 'echo $BASHPID >pid; read <gate' '"run_in_background":true'
-	begun pid
-	runs a 'echo x >mark; until [ -e go ]; do sleep 0.02; done; echo x >done'
-	begun mark
+	post_bash_and_read b 'echo $BASHPID >pid; read <gate' '"run_in_background":true'
+	await_file pid
+	post_bash a 'echo x >mark; until [ -e go ]; do sleep 0.02; done; echo x >done'
+	await_file mark
 	disconnect a
-	pings b
+	answers_ping b
 	release
-	eventually gone pid
+	eventually is_gone pid
 	>go
-	begun done
-	ran b 'echo next'
+	await_file done
+	post_bash_and_read b 'echo next'
 	like "$(plain note)" '*task ???????? ended with exit code 0 (echo $BASHPID*'
 }
 
 @test "H7: the event stream of a cancelled call ends without a result" {
-	serve
+	start_http
 	open_session a
 	join_session b a
-	runs a 'echo $BASHPID >pid; read <gate'
+	post_bash a 'echo $BASHPID >pid; read <gate'
 	read_head a
-	begun pid
+	await_file pid
 	cancelled b $id
 	read_line a
 	is "$line" 0
 	read_line a
-	eventually gone pid
-	pings a
+	eventually is_gone pid
+	answers_ping a
 }
 
 # --- H8: malformed, slow and hostile requests
@@ -1832,7 +1832,7 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 # and closed
 rejects() {
 	connect x
-	put x "$2"
+	write_to x "$2"
 	read_response x
 	is "$2 -> $http $(header Connection)" "$2 -> $1 close"
 	is_closed x
@@ -1850,7 +1850,7 @@ GET='GET /health HTTP/1.1'
 HOST='Host: localhost'
 
 @test "H8: a malformed request line is rejected with status 400" {
-	serve
+	start_http
 	rejects 400 $'\x16\x03\x01\r\n\r\n'
 	rejects_lines 400 'GET /health' ''
 	for bad in "$GET " 'GET  /health HTTP/1.1' 'GET /health HTTP/1' \
@@ -1862,7 +1862,7 @@ HOST='Host: localhost'
 }
 
 @test "H8: a malformed header is rejected with status 400" {
-	serve
+	start_http
 	for bad in 'X y' 'X : y' ': y' $'X: y\r z' $'X: a\x01b' $'X: a\rb'; do
 		rejects_lines 400 "$GET" "$HOST" "$bad" ''
 	done
@@ -1871,24 +1871,24 @@ HOST='Host: localhost'
 }
 
 @test "H8: a header line that ends without a carriage return is rejected with status 400" {
-	serve
+	start_http
 	rejects 400 "$GET"$'\n'"$HOST"$'\n\n'
 	rejects 400 "$GET"$'\r\n'"$HOST"$'\r\nX: y\n\r\n'
 }
 
 @test "H8: a request without exactly one Host header is rejected with status 400" {
-	serve
+	start_http
 	rejects_lines 400 "$GET" ''
 	rejects_lines 400 "$GET" "$HOST" "$HOST" ''
 }
 
 @test "H8: a request with two Origin headers is rejected with status 400" {
-	serve
+	start_http
 	rejects_lines 400 "$GET" "$HOST" 'Origin: a' 'Origin: b' ''
 }
 
 @test "H8: request headers that contain a NUL byte are rejected with status 400" {
-	serve
+	start_http
 	connect x
 	printf '%s\r\nHost: local\0host\r\n\r\n' "$GET" >&"${descriptor_of[x]}"
 	read_response x
@@ -1896,7 +1896,7 @@ HOST='Host: localhost'
 }
 
 @test "H8: an ambiguous or malformed Content-Length is rejected with status 400" {
-	serve
+	start_http
 	for bad in 3,4 3,3 +3 -3 0x3 '3 3' '' 18446744073709551619 $'\x0b3'; do
 		rejects_lines 400 "POST /mcp HTTP/1.1" "$HOST" "$JSON" \
 			"Content-Length: ${bad/,/, }" '' abc
@@ -1910,14 +1910,14 @@ HOST='Host: localhost'
 
 @test "H8: Content-Length together with Transfer-Encoding is rejected with status 400" {
 	local length='Content-Length: 3' chunked='Transfer-Encoding: chunked'
-	serve
+	start_http
 	rejects_lines 400 'POST /mcp HTTP/1.1' "$HOST" "$JSON" "$length" "$chunked" '' abc
 	rejects_lines 400 'POST /mcp HTTP/1.1' "$HOST" "$JSON" "$chunked" "$length" '' abc
 }
 
 @test "H8: a Transfer-Encoding other than chunked is rejected with status 400" {
 	local chunked='Transfer-Encoding: chunked'
-	serve
+	start_http
 	for bad in identity 'gzip, chunked' 'chunked, gzip' 'chunked;q=1' xchunked; do
 		rejects_lines 400 'POST /mcp HTTP/1.1' "$HOST" "$JSON" \
 			"Transfer-Encoding: $bad" '' 0 ''
@@ -1926,7 +1926,7 @@ HOST='Host: localhost'
 }
 
 @test "H8: a chunked HTTP/1.0 request is rejected with status 400" {
-	serve
+	start_http
 	rejects_lines 400 'POST /mcp HTTP/1.0' "$JSON" 'Transfer-Encoding: chunked' '' 0 ''
 }
 
@@ -1934,7 +1934,7 @@ HOST='Host: localhost'
 	local head e=$'\r\n'
 	printf -v head '%s\r\n' 'POST /mcp HTTP/1.1' "$HOST" "$JSON" \
 		'Transfer-Encoding: chunked' ''
-	serve
+	start_http
 	for bad in "x$e" "-1$e" " 1$e" "$e" 1$'\n' "0x1$e" "1 $(printf %0300d 0)$e" \
 	           "fffffffffffffffff$e" "1${e}ab$e" '1;'$'\r'"x$e" "2d x$e"; do
 		rejects 400 "$head$bad"
@@ -1942,15 +1942,15 @@ HOST='Host: localhost'
 }
 
 @test "H8: request headers of up to 16 KiB are accepted" {
-	serve
+	start_http
 	connect a
-	asked a GET /health "X: $(printf '%016000d' 0)"
+	request_http a GET /health "X: $(printf '%016000d' 0)"
 	is "$http" 200
 }
 
 @test "H8: request headers over 16 KiB are rejected with status 431" {
 	local long short
-	serve
+	start_http
 	printf -v long '%016000d' 0
 	rejects 431 "$GET"$'\r\n'"$HOST"$'\r\nX: '"$long$long"
 	rejects_lines 431 "$GET" "$HOST" "X: $long" "Y: ${long:0:400}" ''
@@ -1959,21 +1959,21 @@ HOST='Host: localhost'
 }
 
 @test "H8: a body over 16 MiB is rejected with status 413" {
-	serve
+	start_http
 	open_session a
 	put_post a 'Content-Length: 16777217'
 	read_response a
 	is "$http" 413
 	printf -v mib '%01048576d' 0
 	for ((i = 0; i < 16; i++)); do
-		put a "$mib"
+		write_to a "$mib"
 	done
-	put a x
-	pings a
+	write_to a x
+	answers_ping a
 }
 
 @test "H8: a chunked body over 16 MiB is rejected with status 413" {
-	serve
+	start_http
 	open_session a
 	put_post a 'Transfer-Encoding: chunked'
 	printf -v mib '%01048576d' 0
@@ -1983,18 +1983,18 @@ HOST='Host: localhost'
 	read_response a
 	is "$http" 413
 	put_lines a 0 ''
-	pings a
+	answers_ping a
 }
 
 @test "H8: a body of 16 MiB is accepted" {
-	serve
+	start_http
 	open_session a
 	message ping
 	printf -v mib '%*s' 1048576 ''
 	put_post a 'Content-Length: 16777216' "Mcp-Session-Id: ${session_of[a]}"
-	put a "$message${mib:${#message}}"
+	write_to a "$message${mib:${#message}}"
 	for ((i = 1; i < 16; i++)); do
-		put a "$mib"
+		write_to a "$mib"
 	done
 	read_response a
 	is "$http $(get id)" "200 $id"
@@ -2003,7 +2003,7 @@ HOST='Host: localhost'
 @test "H8: the body of a rejected request is discarded instead of stored" {
 	needs_linux
 	needs_plain
-	serve
+	start_http
 	connect a
 	before=$(peak)
 	put_lines a 'POST /mcp HTTP/1.1' "$HOST" 'Content-Type: text/plain' \
@@ -2012,25 +2012,25 @@ HOST='Host: localhost'
 	is "$http" 415
 	printf -v mib '%01048576d' 0
 	for ((i = 0; i < 40; i++)); do
-		put a "$mib"
+		write_to a "$mib"
 	done
 	disconnect a
 	connect b
-	asked b GET /health
+	request_http b GET /health
 	most $(($(peak) - before)) 500
 }
 
 @test "H8: a request whose headers take more than ten seconds is rejected with status 408" {
-	hurried
-	serve
+	use_fast_clock
+	start_http
 	connect silent slow half blank kept
-	begin
-	put half 'GET /hea'
-	asked kept GET /health
+	start_timer
+	write_to half 'GET /hea'
+	request_http kept GET /health
 	for ((i = 0; i < 6; i++)); do
-		put slow "${i/0/G}"
-		put blank $'\r'
-		put blank $'\n'
+		write_to slow "${i/0/G}"
+		write_to blank $'\r'
+		write_to blank $'\n'
 		pause 1000
 	done
 	for name in slow half blank; do
@@ -2038,23 +2038,23 @@ HOST='Host: localhost'
 		is "$http" 408
 	done
 	is_closed silent
-	least "$(took)" 9500
+	least "$(elapsed)" 9500
 	within 12000
-	asked kept GET /health
+	request_http kept GET /health
 	is "$http" 200
 }
 
 @test "H8: a connection on which the client sends nothing for a minute is closed" {
-	hurried
-	serve
+	use_fast_clock
+	start_http
 	open_session idle
 	connect body slow rejected
 	put_lines rejected 'POST /nope HTTP/1.1' "$HOST" 'Transfer-Encoding: chunked' ''
 	read_response rejected
 	is "$http" 404
-	begin
+	start_timer
 	put_post body 'Content-Length: 99'
-	put body '{'
+	write_to body '{'
 	put_post slow 'Transfer-Encoding: chunked'
 	for ((i = 0; i < 5; i++)); do
 		pause 10000
@@ -2063,22 +2063,22 @@ HOST='Host: localhost'
 	done
 	read_response body
 	is "$http" 408
-	least "$(took)" 59000
+	least "$(elapsed)" 59000
 	is_closed idle 5
 	within 63000
 	put_lines slow 1 '{' 0 ''
 	read_response slow
 	is_error 400 -32700
 	put_lines rejected 0 ''
-	asked rejected GET /health
+	request_http rejected GET /health
 	is "$http" 200
 }
 
 @test "H8: a 65th connection is rejected with status 503 until another one is closed" {
-	serve
+	start_http
 	for ((i = 0; i < 64; i++)); do
 		connect p$i
-		asked p$i GET /mcp
+		request_http p$i GET /mcp
 		is "$http" 405
 	done
 	connect x
@@ -2088,7 +2088,7 @@ HOST='Host: localhost'
 	disconnect p5 x
 	accepted() {
 		connect y
-		asks y GET /health
+		send_http y GET /health
 		read_response y && [ "$http" = 200 ] || { disconnect y; return 1; }
 	}
 	eventually accepted
@@ -2096,51 +2096,51 @@ HOST='Host: localhost'
 
 @test "H8: the oldest unauthenticated connection is closed if too many are open" {
 	local token='Authorization: Bearer secret'
-	serve --token=secret
+	start_http --token=secret
 	connect first
-	posted first "$HELLO" "$token"
+	post_and_read first "$HELLO" "$token"
 	is "$http" 200
 	for ((i = 0; i < 130; i++)); do
 		connect p$i
 		case $((i % 4)) in
-		0) asks p$i GET /health ;;
-		1) asks p$i POST /mcp 'Authorization: Bearer guess' ;;
-		2) put p$i $'\r\nGET' ;;
+		0) send_http p$i GET /health ;;
+		1) send_http p$i POST /mcp 'Authorization: Bearer guess' ;;
+		2) write_to p$i $'\r\nGET' ;;
 		esac
 	done
 	connect late
-	posted late "$HELLO" "$token"
+	post_and_read late "$HELLO" "$token"
 	is "$http" 200
 	[ -n "$(header Mcp-Session-Id)" ]
 	is "$(wc -c <&"${descriptor_of[p3]}")" 0
-	asked first GET /mcp "$token"
+	request_http first GET /mcp "$token"
 	is "$http" 405
 }
 
 @test "H8: without a token, connections that have not requested /mcp are closed if too many are open" {
-	serve
+	start_http
 	for ((i = 0; i < 130; i++)); do
 		connect p$i
-		[ $((i % 2)) = 0 ] || asks p$i GET /health
+		[ $((i % 2)) = 0 ] || send_http p$i GET /health
 	done
 	open_session a
-	pings a
+	answers_ping a
 	is "$(wc -c <&"${descriptor_of[p0]}")" 0
 }
 
 @test "H8: 90 idle connections leave enough descriptors for commands" {
 	needs_plain
 	wrap=(bash -c 'ulimit -n 128; exec "$@"' bash)
-	serve
+	start_http
 	for ((i = 0; i < 90; i++)); do
 		connect p$i
 	done
 	open_session a
 	for ((i = 0; i < 10; i++)); do
-		ran a 'exec sleep 1000' '{"run_in_background":true}'
+		post_bash_and_read a 'exec sleep 1000' '{"run_in_background":true}'
 		is "$(result status)" '"running"'
 	done
-	ran a 'cat' '{"stdin":"here"}'
+	post_bash_and_read a 'cat' '{"stdin":"here"}'
 	is "$(plain stdout)" here
 }
 
@@ -2165,7 +2165,7 @@ smallest() {
 }
 
 @test "H8: misbehaving clients delay a ping by less than 5 ms" {
-	serve
+	start_http
 	open_session a b
 	message ping
 	for ((i = 0; i < 15; i++)); do
@@ -2174,14 +2174,14 @@ smallest() {
 	done
 	# Three clients misbehave: b never reads, slow sends single bytes, and big
 	# sends more than 16 MiB.
-	runs b 'while :; do printf %1000d; read -t 0.005 <>never; done' \
+	post_bash b 'while :; do printf %1000d; read -t 0.005 <>never; done' \
 		'{"timeout":60000}' '"progressToken":1'
 	message ping
 	connect slow big
 	put_post big 'Transfer-Encoding: chunked'
 	printf -v part '%0*d' 1000000 0
 	for ((i = 0; i < 18; i++)); do
-		put slow G
+		write_to slow G
 		put_lines big F4240 "$part"
 		ping_time a >time
 		loud+=("$(<time)")
@@ -2196,25 +2196,25 @@ smallest() {
 @test "H8: an event stream that the client does not read needs little memory" {
 	needs_linux
 	needs_plain
-	hurried
-	serve --timeout=5
+	use_fast_clock
+	start_http --timeout=5
 	open_session a b
-	ran b true
+	post_bash_and_read b true
 	before=$(peak)
-	runs a 'yes "$(printf %1000d 0)"' '' '"progressToken":1'
+	post_bash a 'yes "$(printf %1000d 0)"' '' '"progressToken":1'
 	pause 4000
-	ran b 'echo meanwhile'
+	post_bash_and_read b 'echo meanwhile'
 	is "$(plain stdout)" meanwhile
 	most $(($(peak) - before)) 700
 }
 
 @test "H8: other calls of a session run while the client does not read an event stream" {
-	hurried
-	serve --timeout=5
+	use_fast_clock
+	start_http --timeout=5
 	open_session a
 	join_session b a
-	runs a 'yes "$(printf %1000d 0)"' '' '"progressToken":1'
-	ran b 'echo next'
+	post_bash a 'yes "$(printf %1000d 0)"' '' '"progressToken":1'
+	post_bash_and_read b 'echo next'
 	is "$(plain stdout)" next
 	read_head a
 	read_last_event a
@@ -2222,39 +2222,39 @@ smallest() {
 }
 
 @test "H8: a stateless call is cancelled if its client reads nothing for a minute" {
-	hurried
-	serve
+	use_fast_clock
+	start_http
 	connect a
 	# The client's receive buffer must not be filled at once, so that boris
 	# notices how long nothing is read.
-	bash_call 'echo $BASHPID >pid; while :; do printf %30000d 0; read -t 0.02 <>never; done' \
+	bash_message 'echo $BASHPID >pid; while :; do printf %30000d 0; read -t 0.02 <>never; done' \
 		'{"timeout":600000}' "$META,\"progressToken\":1"
 	stateless_post a
-	begun pid
-	begin
+	await_file pid
+	start_timer
 	for ((i = 0; i < 1100; i++)); do
-		gone pid && break
+		is_gone pid && break
 		pause 100
 	done
-	gone pid
-	least "$(took)" 55000
+	is_gone pid
+	least "$(elapsed)" 55000
 }
 
 @test "E7: boris uses almost no CPU time while it has no free file descriptors" {
 	needs_linux
 	needs_plain
 	needs prlimit
-	serve
+	start_http
 	# With this limit from the start, boris would accept fewer connections.
 	prlimit --pid "$server" --nofile=24
 	for ((i = 0; i < 30; i++)); do
 		connect p$i
 	done
-	rests 2
+	stays_idle 2
 	for ((i = 0; i < 20; i++)); do
 		disconnect p$i
 	done
-	asked p29 GET /health
+	request_http p29 GET /health
 	is "$http" 200
 }
 
@@ -2264,17 +2264,17 @@ smallest() {
 	printf -v header 'X: %015000d' 0
 	for kib in 3000 3500 4000 4500; do
 		wrap=(sh -c 'ulimit -v '$kib'; exec "$@"' sh)
-		serve || continue
+		start_http || continue
 		for i in {1..64}; do
 			connect p$i
 			put_lines p$i 'POST /mcp HTTP/1.1' "$header" 2>/dev/null || :
 		done
 		disconnect p{1..64}
 		serves() {
-			connect a && asked a GET /health && disconnect a && [ "$http" = 200 ]
+			connect a && request_http a GET /health && disconnect a && [ "$http" = 200 ]
 		}
 		eventually serves 2>/dev/null
-		leave
+		stop_server
 		is "$kib: $status" "$kib: 0"
 	done
 	rm -f err
@@ -2283,30 +2283,30 @@ smallest() {
 # --- H9: signals
 
 @test "H9: SIGTERM terminates the commands of all clients" {
-	serve
+	start_http
 	open_session a b
 	connect c
-	ran a 'echo $BASHPID >one; exec sleep 1000' '{"run_in_background":true}'
-	runs b 'echo $BASHPID >two; exec sleep 1000'
+	post_bash_and_read a 'echo $BASHPID >one; exec sleep 1000' '{"run_in_background":true}'
+	post_bash b 'echo $BASHPID >two; exec sleep 1000'
 	stateless_runs c 'echo $BASHPID >three; exec sleep 1000'
-	begun one two three
+	await_file one two three
 	kill "$server"
 	for name in b c; do
 		read_answer $name
 		is "$(result status)" '"killed"'
 	done
-	died
+	await_exit
 	is $status 0
 	for pid in one two three; do
-		gone $pid
+		is_gone $pid
 	done
 	expect_only_listening
 }
 
 # ignore_sigterm NAME: posts a call of a command that ignores SIGTERM
 ignore_sigterm() {
-	runs "$1" 'trap "" TERM; echo $BASHPID >pid; while :; do read <gate; done'
-	begun pid
+	post_bash "$1" 'trap "" TERM; echo $BASHPID >pid; while :; do read <gate; done'
+	await_file pid
 }
 
 # cannot_connect: the server does not accept connections
@@ -2315,29 +2315,29 @@ cannot_connect() {
 }
 
 @test "H9: the server stops listening on SIGINT while commands are still running" {
-	serve
+	start_http
 	open_session a
 	ignore_sigterm a
 	kill -INT "$server"
 	eventually cannot_connect
-	there pid
+	is_running pid
 	kill -9 "$(<pid)"
-	died
+	await_exit
 	expect_only_listening
 }
 
 @test "H9: the server exits immediately on a second signal" {
-	serve
+	start_http
 	open_session a
 	ignore_sigterm a
-	begin
+	start_timer
 	kill -INT "$server"
 	eventually cannot_connect
 	kill "$server"
-	died
+	await_exit
 	within 3000
 	is $status 0
-	eventually alone
+	eventually has_no_processes
 	expect_only_listening
 }
 
@@ -2350,10 +2350,10 @@ is_being_sent() {
 
 @test "H9, P10: SIGTERM does not truncate a response that is being sent" {
 	needs_linux
-	serve
+	start_http
 	open_session a
 	# The output is longer than what the kernel stores for a client.
-	bash_call 'printf "%030000d" 0 | sed s/0/€/g; printf "%030000d" 0 | sed s/0/€/g >&2'
+	bash_message 'printf "%030000d" 0 | sed s/0/€/g; printf "%030000d" 0 | sed s/0/€/g >&2'
 	# boris waits for a reader for only 200 ms, in which bash would be too slow.
 	cat <&"${descriptor_of[a]}" >got &
 	reader=$!
@@ -2365,7 +2365,7 @@ is_being_sent() {
 	wait $reader
 	is "$(tr -dc '\342' <got | wc -c)" $((4 * 30000))
 	has "$(tail -c 100 got)" '"isError":false}}'
-	died
+	await_exit
 	expect_only_listening
 }
 
@@ -2381,7 +2381,7 @@ token_is_rejected() {
 
 @test "H9: SIGHUP makes the server reopen the log" {
 	default_sighup
-	serve --log="$PWD/log"
+	start_http --log="$PWD/log"
 	mv log old
 	kill -HUP "$server"
 	eventually test -e log
@@ -2390,7 +2390,7 @@ token_is_rejected() {
 @test "H9: SIGHUP makes the server read the token file again" {
 	default_sighup
 	echo one >token
-	serve --token-file=token
+	start_http --token-file=token
 	connect a
 	discovers 200 'Authorization: Bearer one'
 	echo two >token
@@ -2402,7 +2402,7 @@ token_is_rejected() {
 @test "H9: the old token remains valid if SIGHUP finds no readable token file" {
 	default_sighup
 	echo one >token
-	serve --token-file=token
+	start_http --token-file=token
 	connect a
 	rm token
 	kill -HUP "$server"
@@ -2411,7 +2411,7 @@ token_is_rejected() {
 	kill -HUP "$server"
 	eventually grep -q 'visible' err
 	discovers 200 'Authorization: Bearer one'
-	leave
+	stop_server
 	is $status 0
 	: >err
 }
@@ -2420,7 +2420,7 @@ token_is_rejected() {
 	wrap=(env --ignore-signal=HUP)
 	"${wrap[@]}" true || skip "this env has no --ignore-signal"
 	echo one >token
-	serve --token-file=token
+	start_http --token-file=token
 	connect a
 	discovers 200 'Authorization: Bearer one'
 	echo two >token

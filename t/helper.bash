@@ -10,7 +10,7 @@
 #	BORIS_WRAP  a command that runs the binary, such as
 #	            `valgrind -q --error-exitcode=99`
 #	BORIS_SLOW  a factor for all time limits, for slow machines; default: 1
-#	BORIS_REAL  if not empty, no test uses the fast clock (see `hurried`); the
+#	BORIS_REAL  if not empty, no test uses the fast clock (see `use_fast_clock`); the
 #	            fast clock is not used either if BORIS is set
 #
 # File descriptors: 6 is the gate, 7 writes to the server, 8 reads from the
@@ -66,16 +66,16 @@ setup() {
 teardown() {
 	local bad=0
 	if [ -n "$server" ] && [ -z "$left" ]; then
-		leave || bad=1
+		stop_server || bad=1
 		is "exit status $status: $(<err)" 'exit status 0: ' || bad=1
 	fi
 	if [ "$status" = 99 ] || { [ -s err ] &&
 	    grep -q 'Sanitizer\|runtime error:' err; }; then
 		fail "exit status $status: $(<err)" || bad=1
 	fi
-	none_left || bad=1
+	kill_processes_left || bad=1
 	! compgen -G 'tmp/*' >&2 || bad=1
-	"$HERE/reply" -c <heard || bad=1
+	[ ! -s heard ] || "$HERE/reply" -c <heard || bad=1
 	return $bad
 }
 
@@ -135,23 +135,23 @@ eventually() {
 	done
 }
 
-# begun FILE...: Waits until a command has written each FILE.
-begun() {
+# await_file FILE...: Waits until a command has written each FILE.
+await_file() {
 	local file
 	for file; do
 		eventually test -s "$file" || return
 	done
 }
 
-# printed FILE...: Waits until a command has written each FILE and the server
+# await_output FILE...: Waits until a command has written each FILE and the server
 # has read the output that the command printed before that.
-printed() {
-	begun "$@" && in_turn
+await_output() {
+	await_file "$@" && sync_server
 }
 
-# settled COMMAND...: Waits until the output of COMMAND has not changed for 300
+# await_stable COMMAND...: Waits until the output of COMMAND has not changed for 300
 # ms.
-settled() {
+await_stable() {
 	local before='' now same=0 end=$((SECONDS + 60 * SLOW))
 	while ((same < 30)); do
 		((SECONDS < end)) || fail "never settled: $*" || return
@@ -162,8 +162,8 @@ settled() {
 	done
 }
 
-# the_guard: Prints the process id of boris's second process.
-the_guard() {
+# guard_pid: Prints the process id of boris's second process.
+guard_pid() {
 	local pid children
 	read -ra children <"/proc/$server/task/$server/children"
 	for pid in "${children[@]}"; do
@@ -171,9 +171,9 @@ the_guard() {
 	done
 }
 
-# gone PID|FILE: Succeeds if the process no longer exists or is a zombie. FILE
+# is_gone PID|FILE: Succeeds if the process no longer exists or is a zombie. FILE
 # contains a process id.
-gone() {
+is_gone() {
 	local pid=$1 stat=''
 	[ ! -e "$1" ] || read -r pid <"$1" || :
 	kill -0 "$pid" 2>/dev/null || return 0
@@ -198,13 +198,13 @@ process() {
 	done | xargs
 }
 
-# there PID|FILE: Succeeds if the process exists and is not a zombie.
-there() {
-	! gone "$1"
+# is_running PID|FILE: Succeeds if the process exists and is not a zombie.
+is_running() {
+	! is_gone "$1"
 }
 
-# reaped PID: Succeeds if the process no longer exists, not even as a zombie.
-reaped() {
+# is_reaped PID: Succeeds if the process no longer exists, not even as a zombie.
+is_reaped() {
 	! kill -0 "$1" 2>/dev/null
 }
 
@@ -217,21 +217,21 @@ release() {
 	done
 }
 
-# begin: Starts the stopwatch that `took` and `within` read.
-begin() {
+# start_timer: Starts the stopwatch that `elapsed` and `within` read.
+start_timer() {
 	began=${EPOCHREALTIME/[.,]/}
 }
 
-# took: Prints the milliseconds since `begin`, measured by the server's clock.
-took() {
+# elapsed: Prints the milliseconds since `start_timer`, measured by the server's clock.
+elapsed() {
 	echo $(((${EPOCHREALTIME/[.,]/} - began) * pace / 1000))
 }
 
-# within MS: Fails if more than MS milliseconds have passed since `begin`. With
+# within MS: Fails if more than MS milliseconds have passed since `start_timer`. With
 # the fast clock, two more seconds of real time are allowed, because the machine
 # itself is not faster.
 within() {
-	most "$(took)" $((($1 + (pace > 1 ? 2000 * pace : 0)) * SLOW))
+	most "$(elapsed)" $((($1 + (pace > 1 ? 2000 * pace : 0)) * SLOW))
 }
 
 # pause MS: Waits for MS milliseconds of the server's clock.
@@ -240,9 +240,9 @@ pause() {
 	read -rt "$((us / 1000000)).$(printf %06d $((us % 1000000)))" -u 9 || :
 }
 
-# rests SECONDS: Fails if the server uses more than a tenth of the processor
+# stays_idle SECONDS: Fails if the server uses more than a tenth of the processor
 # during the next SECONDS seconds.
-rests() {
+stays_idle() {
 	local before
 	before=$(ticks)
 	read -rt "$1" -u 9 || :
@@ -258,10 +258,10 @@ ticks() {
 	echo $((s[11] + s[12]))
 }
 
-# hurried: Makes the test use a server whose clock runs ten times as fast. Tests
+# use_fast_clock: Makes the test use a server whose clock runs ten times as fast. Tests
 # that would take ten seconds or more call this function. It has no effect if
 # BORIS_REAL or BORIS is set in the environment.
-hurried() {
+use_fast_clock() {
 	[ -z "$REAL" ] || return 0
 	[ -x "$HERE/boris-fast" ] && [ ! "$BORIS" -nt "$HERE/boris-fast" ] ||
 		fail 't/boris-fast is not there, or older than boris: make t/boris-fast'
@@ -322,12 +322,12 @@ start() {
 # hello [VERSION]: Performs the handshake. The response is in $reply.
 hello() {
 	send "${HELLO/2025-11-25/${1:-2025-11-25}}"
-	hear
+	read_reply
 	send '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 }
 
-# called NAME: Sets the name of the client in all following requests.
-called() {
+# set_client NAME: Sets the name of the client in all following requests.
+set_client() {
 	HELLO=${HELLO/"\"name\":\"$who\""/"\"name\":\"$1\""}
 	META=${META/"\"name\":\"$who\""/"\"name\":\"$1\""}
 	who=$1
@@ -354,8 +354,8 @@ send() {
 	printf '%s\n' "$@" >&7
 }
 
-# hear: Reads the next line from the server into $reply.
-hear() {
+# read_reply: Reads the next line from the server into $reply.
+read_reply() {
 	IFS= read -rt $((20 * SLOW)) -n 1000 -u 8 reply ||
 		fail "nothing heard; stderr: $(head -c 2000 err)" || return
 	# Read the rest of a long line with t/reply, because bash checks the
@@ -372,7 +372,7 @@ hear() {
 answer() {
 	local want=${1-$id} got
 	until [ -n "${early[$want]+there}" ]; do
-		hear || return
+		read_reply || return
 		# Most responses start like this, which saves a call of t/reply.
 		if [[ $reply =~ ^'{"jsonrpc":"2.0","id":'([0-9]+), ]]; then
 			got=${BASH_REMATCH[1]}
@@ -392,7 +392,7 @@ answer() {
 
 # notice: Reads the next line, which must be a notification, into $reply.
 notice() {
-	hear && isnt "$(get method)" ''
+	read_reply && isnt "$(get method)" ''
 }
 
 # get [-v|-s|-n|-k] STEP...: Prints the value at this path in $reply, by default
@@ -431,9 +431,9 @@ text() {
 	get result content 0 text
 }
 
-# kind: Prints `data` if $reply has structured content or an output schema, and
+# result_kind: Prints `data` if $reply has structured content or an output schema, and
 # `text` otherwise.
-kind() {
+result_kind() {
 	[[ $reply == *@(structuredContent|outputSchema)* ]] && echo data ||
 		echo text
 }
@@ -469,21 +469,21 @@ modern() {
 	ask "$1" '{'"${2:+$2,}"'"_meta":{'"$META"'}}'
 }
 
-# tell METHOD [PARAMS]: Sends a notification.
-tell() {
+# notify METHOD [PARAMS]: Sends a notification.
+notify() {
 	send '{"jsonrpc":"2.0","method":"'"$1"'"'"${2:+,\"params\":$2}"'}'
 }
 
 # cancel ID: Sends a notification that cancels the request ID.
 cancel() {
-	tell notifications/cancelled '{"requestId":'"$1"'}'
+	notify notifications/cancelled '{"requestId":'"$1"'}'
 }
 
-# give_up ID [REASON]: Cancels a request as the TypeScript SDK does when the
+# cancel_by_timeout ID [REASON]: Cancels a request as the TypeScript SDK does when the
 # request times out.
-give_up() {
+cancel_by_timeout() {
 	local reason=${2-McpError: MCP error -32001: Request timed out}
-	tell notifications/cancelled '{"requestId":'"$1"',"reason":"'"$reason"'"}'
+	notify notifications/cancelled '{"requestId":'"$1"',"reason":"'"$reason"'"}'
 }
 
 # call TOOL ARGUMENTS [META]: Sends a tool call. Sets $id to its request id.
@@ -535,31 +535,31 @@ start_task() {
 task_at_gate() {
 	rm -f at_gate
 	start_task "$1; echo x >at_gate; read <gate${2:+; $2}" ${3+"$3"} &&
-		printed at_gate
+		await_output at_gate
 }
 
-# on_terminal COMMAND [ARGUMENTS [META]]: Starts a task on a terminal. Sets
+# start_on_terminal COMMAND [ARGUMENTS [META]]: Starts a task on a terminal. Sets
 # $task and $pid.
-on_terminal() {
+start_on_terminal() {
 	call_bash "$1" '{"tty":true'"${2:+,$2}"'}' ${3+"$3"} && answer || return
 	task=$(plain task_id) || fail "no task: $reply" || return
 	pid=$(result pid)
 }
 
-# to_type TEXT [ARGUMENTS [META]]: Sends a call that types TEXT into $task. TEXT
+# call_input TEXT [ARGUMENTS [META]]: Sends a call that types TEXT into $task. TEXT
 # is the content of a JSON string.
-to_type() {
+call_input() {
 	call bash '{"task_id":"'"$task"'","input":"'"$1"'"'"${2:+,$2}"'}' ${3+"$3"}
 }
 
-# type_in TEXT [ARGUMENTS]: Types TEXT into $task and reads the response.
-type_in() {
-	to_type "$@" && answer
+# run_input TEXT [ARGUMENTS]: Types TEXT into $task and reads the response.
+run_input() {
+	call_input "$@" && answer
 }
 
-# look [TASK [ARGUMENTS]]: Calls task_output for TASK (default: the last task
+# read_task [TASK [ARGUMENTS]]: Calls task_output for TASK (default: the last task
 # that was started) and reads the response.
-look() {
+read_task() {
 	local more=${2-}
 	more=${more#\{}
 	more=${more%\}}
@@ -571,17 +571,17 @@ wait_for_task() {
 	call task_output '{"task_id":"'"$task"'",'"$1"'}' ${2+"$2"}
 }
 
-# refused PATTERN: Fails if $reply is not a tool error whose text matches
+# is_tool_error PATTERN: Fails if $reply is not a tool error whose text matches
 # PATTERN.
-refused() {
+is_tool_error() {
 	is "$(get result isError)" true &&
 		is "$(result)" '' &&
 		like "$(get -s result content 0 text)" "$1"
 }
 
-# in_turn: Sends a ping and reads its response, so that the server has read
+# sync_server: Sends a ping and reads its response, so that the server has read
 # everything that was sent before.
-in_turn() {
+sync_server() {
 	id=$((++calls))
 	request $id ping && answer && is "$(get result)" '{}'
 }
@@ -590,20 +590,20 @@ in_turn() {
 # ping.
 next_is_ping() {
 	id=$((++calls))
-	request $id ping && hear && is "$(get -v id)" $id
+	request $id ping && read_reply && is "$(get -v id)" $id
 }
 
-# exited: Succeeds if the server has exited.
-exited() {
+# has_exited: Succeeds if the server has exited.
+has_exited() {
 	! kill -0 "$server" 2>/dev/null
 }
 
-# died: Waits until the server has exited. Sets $status.
-died() {
+# await_exit: Waits until the server has exited. Sets $status.
+await_exit() {
 	# Read the remaining output, so that the server can write it and exit.
 	cat <&8 >>heard 2>/dev/null 7>&- &
 	local reader=$!
-	if eventually exited; then
+	if eventually has_exited; then
 		status=0
 		wait "$server" || status=$?
 	else
@@ -622,11 +622,11 @@ end_input() {
 	exec 7>&-
 }
 
-# leave: Closes the server's stdin and waits until the server has exited. Sets
+# stop_server: Closes the server's stdin and waits until the server has exited. Sets
 # $status.
-leave() {
+stop_server() {
 	end_input
-	died
+	await_exit
 }
 
 # answered ID: Succeeds if the request was answered. The server must have
@@ -640,25 +640,25 @@ unanswered() {
 	! answered "$1" || fail "answered: $1"
 }
 
-# left_behind: Prints the /proc files of the processes that this test's server
+# processes_left: Prints the /proc files of the processes that this test's server
 # started. The exit status of grep is ignored, because grep returns 2 if it
 # cannot read one of the files.
-left_behind() {
+processes_left() {
 	local found
 	found=$(grep -lsF "TEST_MARK=$PWD:" /proc/[0-9]*/environ 2>/dev/null) || :
 	[ -n "$found" ] && echo "$found"
 }
 
-# alone: Succeeds if no process that this test's server started exists.
-alone() {
-	! left_behind >/dev/null
+# has_no_processes: Succeeds if no process that this test's server started exists.
+has_no_processes() {
+	! processes_left >/dev/null
 }
 
-# none_left: Fails if a process that this test's server started still exists.
+# kill_processes_left: Fails if a process that this test's server started still exists.
 # Prints and kills such processes.
-none_left() {
+kill_processes_left() {
 	local found
-	found=$(left_behind) || return 0
+	found=$(processes_left) || return 0
 	found=$(tr -dc '0-9\n' <<<"$found")
 	# shellcheck disable=SC2086
 	ps -o pid,ppid,stat,args -p "${found//$'\n'/,}" >&2 || :
@@ -672,20 +672,20 @@ peak() {
 	sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status"
 }
 
-# the_shell COMMAND: Runs COMMAND in the shell itself. Writes its output to
+# run_in_shell COMMAND: Runs COMMAND in the shell itself. Writes its output to
 # want.out and want.err, and prints its exit code.
-the_shell() {
+run_in_shell() {
 	local code=0
 	(exec -a "${NAME_OF_SHELL-/bin/bash}" "${SHELL_OF_BORIS:-/bin/bash}" \
 		-c "$1") </dev/null >want.out 2>want.err 3>&- 6>&- 9>&- || code=$?
 	echo $code
 }
 
-# as_in_a_shell COMMAND: Fails if boris returns another exit code, stdout or
+# matches_shell COMMAND: Fails if boris returns another exit code, stdout or
 # stderr than the shell itself.
-as_in_a_shell() {
+matches_shell() {
 	local want
-	want=$(the_shell "$1")
+	want=$(run_in_shell "$1")
 	run_bash "$1"
 	plain stdout >got.out
 	plain stderr >got.err

@@ -27,9 +27,9 @@ JSON='Content-Type: application/json'
 
 # --- The server
 
-# serve ARGS...: starts boris on a free port and sets $port; fails if boris does
+# start_http ARGS...: starts boris on a free port and sets $port; fails if boris does
 # not listen
-serve() {
+start_http() {
 	rm -f err # the messages of an earlier server
 	start --transport=http --port=0 "$@" && eventually listens_or_exited ||
 		return
@@ -41,13 +41,13 @@ serve() {
 
 # listens_or_exited: the server listens, or has exited
 listens_or_exited() {
-	grep -qs '^boris: listening on' err || exited
+	grep -qs '^boris: listening on' err || has_exited
 }
 
-# leave: stops the server by a signal, and waits; sets $status
-leave() {
+# stop_server: stops the server by a signal, and waits; sets $status
+stop_server() {
 	kill "$server"
-	died
+	await_exit
 	expect_only_listening
 }
 
@@ -102,9 +102,9 @@ open_session() {
 	local name
 	for name; do
 		session_of[$name]=''
-		connect "$name" && posted "$name" "$HELLO" && is "$http" 200 || return
+		connect "$name" && post_and_read "$name" "$HELLO" && is "$http" 200 || return
 		session_of[$name]=$(header Mcp-Session-Id) || return
-		posted "$name" '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+		post_and_read "$name" '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 		is "$http" 202 || return
 	done
 }
@@ -116,8 +116,8 @@ join_session() {
 
 # --- Writing
 
-# put NAME TEXT: writes the text
-put() {
+# write_to NAME TEXT: writes the text
+write_to() {
 	written=$((written + ${#2}))
 	printf '%s' "$2" >&"${descriptor_of[$1]}"
 }
@@ -126,7 +126,7 @@ put() {
 put_lines() {
 	local text
 	printf -v text '%s\r\n' "${@:2}"
-	put "$1" "$text"
+	write_to "$1" "$text"
 }
 
 # put_post NAME HEADER...: writes the head of a POST request for /mcp with these
@@ -135,8 +135,8 @@ put_post() {
 	put_lines "$1" 'POST /mcp HTTP/1.1' 'Host: localhost' "$JSON" "${@:2}" ''
 }
 
-# asks NAME VERB PATH [HEADER]... [-- BODY]: writes a request
-asks() {
+# send_http NAME VERB PATH [HEADER]... [-- BODY]: writes a request
+send_http() {
 	local name=$1 text="$2 $3 HTTP/1.1"$'\r\n' host="Host: 127.0.0.1:$port"
 	shift 3
 	while (($# > 0)) && [ "$1" != -- ]; do
@@ -152,14 +152,14 @@ asks() {
 	# of the first one.
 	local body=${2:+$2$'\n'}
 	[ "${1-}" != -- ] || text+="Content-Length: ${#body}"$'\r\n'
-	put "$name" "$text"$'\r\n'"$body"
+	write_to "$name" "$text"$'\r\n'"$body"
 }
 
 # post NAME BODY [HEADER]...: writes a message, in the session of the connection
 post() {
 	local name=$1 text=$2
 	shift 2
-	asks "$name" POST /mcp "$JSON" \
+	send_http "$name" POST /mcp "$JSON" \
 		'Accept: application/json, text/event-stream' \
 		${session_of[$name]:+"Mcp-Session-Id: ${session_of[$name]}"} \
 		"$@" -- "$text"
@@ -167,11 +167,11 @@ post() {
 
 # asked, posted, stateless_posted NAME ...: do what asks, post and stateless_post
 # do, and read the response
-asked() {
-	asks "$@" && read_response "$1"
+request_http() {
+	send_http "$@" && read_response "$1"
 }
 
-posted() {
+post_and_read() {
 	post "$@" && read_response "$1"
 }
 
@@ -305,56 +305,56 @@ message() {
 	message='{"jsonrpc":"2.0","id":'$id',"method":"'$1'"'${2:+,\"params\":$2}'}'
 }
 
-# tool NAME ARGUMENTS [META]: sets $message to a call
-tool() {
+# tool_message NAME ARGUMENTS [META]: sets $message to a call
+tool_message() {
 	message tools/call \
 		'{"name":"'"$1"'","arguments":'"$2${3:+,\"_meta\":{$3\}}"'}'
 }
 
-# bash_call COMMAND [ARGUMENTS [META]]: sets $message to a call of bash
-bash_call() {
+# bash_message COMMAND [ARGUMENTS [META]]: sets $message to a call of bash
+bash_message() {
 	local more=${2-}
 	quote "$1"
 	more=${more#\{}
 	more=${more%\}}
-	tool bash '{"command":'"$quoted${more:+,$more}"'}' ${3+"$3"}
+	tool_message bash '{"command":'"$quoted${more:+,$more}"'}' ${3+"$3"}
 }
 
-# runs NAME COMMAND [ARGUMENTS [META]]: posts a call of bash
-runs() {
+# post_bash NAME COMMAND [ARGUMENTS [META]]: posts a call of bash
+post_bash() {
 	local name=$1
 	shift
-	bash_call "$@"
+	bash_message "$@"
 	post "$name" "$message"
 }
 
-# ran NAME COMMAND [ARGUMENTS]: does what runs does, and reads the answer
-ran() {
-	runs "$@" && read_answer "$1"
+# post_bash_and_read NAME COMMAND [ARGUMENTS]: does what runs does, and reads the answer
+post_bash_and_read() {
+	post_bash "$@" && read_answer "$1"
 }
 
 # used, stateless_used NAME TOOL ARGUMENTS: call the tool, and read the answer
-used() {
-	tool "$2" "$3"
+post_tool_and_read() {
+	tool_message "$2" "$3"
 	post "$1" "$message" && read_answer "$1"
 }
 
 stateless_used() {
-	tool "$2" "$3" "$META"
+	tool_message "$2" "$3" "$META"
 	stateless_post "$1" && read_answer "$1"
 }
 
-# pings NAME: a ping on this connection is answered
-pings() {
+# answers_ping NAME: a ping on this connection is answered
+answers_ping() {
 	message ping
-	posted "$1" "$message" && is "$http $(get result)" '200 {}'
+	post_and_read "$1" "$message" && is "$http $(get result)" '200 {}'
 }
 
 # cancelled NAME ID [MEMBERS]: posts the cancellation of a request, which is
 # answered with status 202
 cancelled() {
 	local params='{"requestId":'"$2${3:+,$3}"'}'
-	posted "$1" '{"jsonrpc":"2.0","method":"notifications/cancelled","params":'"$params"'}'
+	post_and_read "$1" '{"jsonrpc":"2.0","method":"notifications/cancelled","params":'"$params"'}'
 	is "$http $body" '202 '
 }
 
@@ -377,7 +377,7 @@ stateless_post() {
 
 # stateless_runs NAME COMMAND [ARGUMENTS]: posts a stateless call of bash
 stateless_runs() {
-	bash_call "$2" "${3-}" "$META"
+	bash_message "$2" "${3-}" "$META"
 	stateless_post "$1"
 }
 

@@ -10,7 +10,7 @@ load helper
 # the password to the file NAME.got. Sets $task, and $offer to the ID in the
 # note.
 ask_secret() {
-	on_terminal "read -sp 'Password for $1: ' x && echo \"\$x\" >$1.got
+	start_on_terminal "read -sp 'Password for $1: ' x && echo \"\$x\" >$1.got
 		echo; read <gate" || return
 	[[ $(plain note) =~ \ --secret=([0-9a-f]{8}) ]] ||
 		fail "no offer: $reply" || return
@@ -21,7 +21,7 @@ ask_secret() {
 # got NAME: Waits for the password that the task of NAME has read, and prints
 # it.
 got() {
-	begun "$1.got" && cat "$1.got"
+	await_file "$1.got" && cat "$1.got"
 }
 
 # has_fifo [ID]: Succeeds if a FIFO (of this ID) exists.
@@ -87,10 +87,10 @@ run_note() {
 
 @test "I5: the command in the note does not set TMPDIR if boris uses /tmp" {
 	TMPDIR_FOR_BORIS=/tmp boris
-	on_terminal 'read -sp "Password: " x'
+	start_on_terminal 'read -sp "Password: " x'
 	note=$(plain note)
 	like "$note" "* with: /*/${BORIS##*/} --secret=*"
-	type_in '\n'
+	run_input '\n'
 	is "$(result status)" '"completed"'
 	is "$(compgen -G "/tmp/boris-*-${note##*--secret=}.*")" ''
 }
@@ -107,7 +107,7 @@ run_note() {
 	ask_secret bob
 	enter_secret <<<hunter2
 	is "$(got bob)" hunter2
-	look
+	read_task
 	run_tool task_output '{}'
 	is "$(grep -c hunter heard log err | xargs)" 'heard:0 log:0 err:0'
 }
@@ -164,7 +164,7 @@ run_note() {
 
 @test "I5: boris --secret exits with status 1 if no program waits for a secret" {
 	boris
-	on_terminal 'read -p "Name: " x'
+	start_on_terminal 'read -p "Name: " x'
 	enter_secret <<<x
 	is "$status" 1
 }
@@ -223,22 +223,22 @@ writes_nothing() {
 
 @test "I5: a secret is discarded if the program no longer waits for it" {
 	boris
-	on_terminal 'stty -echo; printf "Secret: "; read x
+	start_on_terminal 'stty -echo; printf "Secret: "; read x
 		stty echo; echo x >over; read y; echo "<$y>"' '"until":"Secret: "'
 	eventually has_fifo
 	TMPDIR=$PWD/tmp "$BORIS" --secret <gate 2>said \
 		3>&- 6>&- 7>&- 8>&- 9>&- &
 	late=$!
 	eventually grep -q 'not shown' said
-	type_in '\n'
-	begun over
+	run_input '\n'
+	await_file over
 	eventually has_no_files
 	echo hunter2 >&6
 	status=0
 	wait $late || status=$?
 	is "$status" 1
 	has "$(<said)" 'the program no longer waits for it'
-	type_in 'end\n'
+	run_input 'end\n'
 	has "$(plain stdout)" '<end>'
 	lacks "$(<heard)" hunter2
 }
@@ -253,7 +253,7 @@ writes_nothing() {
 @test "I5: the FIFO is removed when boris exits" {
 	boris
 	ask_secret bob
-	leave
+	stop_server
 	has_no_files
 }
 
@@ -261,10 +261,10 @@ writes_nothing() {
 	boris
 	ask_secret bob
 	kill -9 "$server"
-	died || :
+	await_exit || :
 	status=0
 	eventually has_no_files
-	eventually alone
+	eventually has_no_processes
 }
 
 @test "I5: an incomplete line in the FIFO is not typed into the program" {
@@ -281,7 +281,7 @@ writes_nothing() {
 # enter_on_terminal SCRIPT: Runs SCRIPT on a terminal of its own until boris
 # --secret waits for input. SCRIPT finds boris and its options in $secret.
 enter_on_terminal() {
-	on_terminal "secret='env TMPDIR=$PWD/tmp $BORIS --secret=$offer'
+	start_on_terminal "secret='env TMPDIR=$PWD/tmp $BORIS --secret=$offer'
 		$1" '"until":"not shown"'
 }
 
@@ -290,7 +290,7 @@ enter_on_terminal() {
 	ask_secret bob
 	enter_on_terminal '$secret; echo status $?'
 	has "$(plain stdout)" 'Password for bob:'
-	type_in 'hunter2\n'
+	run_input 'hunter2\n'
 	has "$(plain stdout)" 'boris: secret accepted'
 	has "$(plain stdout)" 'status 0'
 	lacks "$(plain stdout)" hunter2
@@ -301,7 +301,7 @@ enter_on_terminal() {
 	boris
 	ask_secret bob
 	enter_on_terminal '$secret; echo status $?; stty -a | grep -o " -*echo "'
-	type_in '\u0003'
+	run_input '\u0003'
 	has "$(plain stdout)" 'status 1'
 	has "$(plain stdout)" $'\n echo'
 }
@@ -320,8 +320,8 @@ hides_input() {
 			stty -a | grep -o " -*echo "'
 		! linux_parts || eventually hides_input "$(<pid)"
 		kill -$signal "$(<pid)"
-		eventually gone pid
-		look '' '"wait":10000'
+		eventually is_gone pid
+		read_task '' '"wait":10000'
 		has "$(plain stdout)" $'\n echo'
 	done
 }
@@ -354,11 +354,11 @@ hides_input() {
 
 # passes_secret: Fails if a secret does not reach a program.
 passes_secret() {
-	on_terminal 'read -sp "Password: " x; echo; echo ${#x}'
+	start_on_terminal 'read -sp "Password: " x; echo; echo ${#x}'
 	eventually has_fifo
 	enter_secret <<<hunter2
 	is "$status" 0
-	look '' '"wait":10000'
+	read_task '' '"wait":10000'
 	has "$(plain stdout)" 7
 }
 

@@ -10,7 +10,7 @@ load helper
 # slow machine, a pause in the output can end the first wait.
 prints() {
 	[[ $(plain stdout) == *"$1"* ]] ||
-		{ type_in '' '"wait":0' && [[ $(plain stdout) == *"$1"* ]]; }
+		{ run_input '' '"wait":0' && [[ $(plain stdout) == *"$1"* ]]; }
 }
 
 # reports_prompt: Fails if the result does not say that the program waits for
@@ -52,7 +52,7 @@ until_not_seen() {
 
 # bash_on_terminal: Starts bash with the prompt "% " on a terminal.
 bash_on_terminal() {
-	on_terminal 'PS1="% " bash --norc -i'
+	start_on_terminal 'PS1="% " bash --norc -i'
 }
 
 # exits_with CODE: Fails if the task has not ended with this exit code.
@@ -67,7 +67,7 @@ kill_task() {
 
 @test "I1: with tty, stdin, stdout and stderr of a command are a terminal" {
 	boris
-	on_terminal 'test -t 0 && test -t 1 && test -t 2; echo $?; echo err >&2'
+	start_on_terminal 'test -t 0 && test -t 1 && test -t 2; echo $?; echo err >&2'
 	is "$(plain stdout)" $'0\nerr'
 	is "$(result stderr)" '""'
 	exits_with 0
@@ -75,7 +75,7 @@ kill_task() {
 
 @test "I1: with tty, the terminal of a command is its controlling terminal" {
 	boris
-	on_terminal 'echo own >/dev/tty
+	start_on_terminal 'echo own >/dev/tty
 		tty | cmp - <(readlink /proc/$$/fd/0)'
 	is "$(plain stdout)" own
 	exits_with 0
@@ -83,7 +83,7 @@ kill_task() {
 
 @test "I1: the terminal of a command has 50 lines and 200 columns" {
 	boris
-	on_terminal 'stty size'
+	start_on_terminal 'stty size'
 	is "$(plain stdout)" '50 200'
 }
 
@@ -91,7 +91,7 @@ kill_task() {
 	local LINES=24 COLUMNS=80
 	export LINES COLUMNS
 	boris
-	on_terminal 'env -u BASH_ENV sh -c "echo [$LINES] [$COLUMNS]"
+	start_on_terminal 'env -u BASH_ENV sh -c "echo [$LINES] [$COLUMNS]"
 		env | grep -c "^LINES=\|^COLUMNS="'
 	is "$(plain stdout)" $'[] []\n0'
 }
@@ -100,7 +100,7 @@ kill_task() {
 	local TERM=xterm PAGER=less GIT_PAGER=more
 	export TERM PAGER GIT_PAGER
 	boris
-	on_terminal 'echo $TERM $PAGER $GIT_PAGER; env | grep -c PAGER='
+	start_on_terminal 'echo $TERM $PAGER $GIT_PAGER; env | grep -c PAGER='
 	is "$(plain stdout)" $'linux cat cat\n2'
 }
 
@@ -114,14 +114,14 @@ kill_task() {
 
 @test "I1: colours and carriage returns printed on a terminal are not shown" {
 	boris
-	on_terminal 'printf "\033[31mred\033[0m\n50%%\rdone\nend"'
+	start_on_terminal 'printf "\033[31mred\033[0m\n50%%\rdone\nend"'
 	is "$(plain stdout)" $'red\ndone\nend'
 }
 
 @test "I1: the result contains the last output of a program that exits on a terminal" {
 	boris
 	for i in 1 2 3 4 5 6 7 8 9 10; do
-		on_terminal 'seq 2000'
+		start_on_terminal 'seq 2000'
 		is "$(get -n result structuredContent stdout)" 8893
 		exits_with 0
 	done
@@ -132,34 +132,34 @@ kill_task() {
 	for n in 1 2 3 4 5 6 7 8 9; do
 		start_task "read <never"
 	done
-	on_terminal 'read x' '"wait":1'
+	start_on_terminal 'read x' '"wait":1'
 	is "$(result status)" '"running"'
 	run_tool task_output '{}'
 	has "$(result tasks)" "$task"
 	run_bash 'echo no' '{"tty":true}'
-	refused '*10 background tasks are running*'
+	is_tool_error '*10 background tasks are running*'
 }
 
 @test "I1: a command on a terminal does not change the working directory" {
 	boris --workdir=/
-	on_terminal 'cd /tmp; read x'
+	start_on_terminal 'cd /tmp; read x'
 	run_bash pwd
 	is "$(plain stdout)" /
-	type_in '\n'
+	run_input '\n'
 	exits_with 0
 }
 
 @test "I1: the argument tty is rejected together with stdin" {
 	boris
 	run_bash cat '{"tty":true,"stdin":"x"}'
-	refused 'stdin cannot be used with tty*'
+	is_tool_error 'stdin cannot be used with tty*'
 }
 
 @test "I1: a command with tty becomes a background task even without run_in_background" {
 	boris
-	on_terminal 'echo hi' '"run_in_background":false,"stdin":""'
+	start_on_terminal 'echo hi' '"run_in_background":false,"stdin":""'
 	is "$(plain stdout)" hi
-	on_terminal 'echo hi' '"run_in_background":true'
+	start_on_terminal 'echo hi' '"run_in_background":true'
 	is "$(plain stdout)" hi
 }
 
@@ -185,7 +185,7 @@ needs_mounts() {
 		exec "$@"' sh)
 	boris
 	run_bash 'echo hi' '{"tty":true}'
-	refused 'cannot open a terminal*/dev/ptmx*: *'
+	is_tool_error 'cannot open a terminal*/dev/ptmx*: *'
 	run_bash 'echo on'
 	is "$(plain stdout)" on
 	run_tool task_output '{}'
@@ -203,14 +203,14 @@ needs_mounts() {
 		mount --rbind dev /dev
 		exec "$@"' sh)
 	boris
-	on_terminal 'tty; ls -l /dev/ptmx; echo own >/dev/tty'
+	start_on_terminal 'tty; ls -l /dev/ptmx; echo own >/dev/tty'
 	like "$(plain stdout)" '/dev/pts/[0-9]*/dev/ptmx -> pts/ptmx'$'\n'own
 }
 
 @test "I1: a command on a terminal does not inherit the master side of the terminal" {
 	needs_linux
 	boris
-	on_terminal 'ls -l /proc/self/fd'
+	start_on_terminal 'ls -l /proc/self/fd'
 	lacks "$(text)" ptmx
 	has "$(text)" /dev/pts/
 }
@@ -218,7 +218,7 @@ needs_mounts() {
 @test "I1: other commands inherit neither the master nor the slave side of a terminal" {
 	needs_linux
 	boris
-	on_terminal 'read x'
+	start_on_terminal 'read x'
 	run_bash 'ls -l /proc/self/fd'
 	lacks "$(text)" ptmx
 	lacks "$(text)" /dev/pts/
@@ -226,113 +226,113 @@ needs_mounts() {
 
 @test "I2: after typing into a program, the result contains what it prints in response" {
 	boris
-	on_terminal 'read -p "Name: " name; echo "Hello $name"
+	start_on_terminal 'read -p "Name: " name; echo "Hello $name"
 		read -p "Again? " x'
 	is "$(plain stdout)" 'Name: '
-	type_in 'Bob\n'
+	run_input 'Bob\n'
 	is "$(plain stdout)" $'Bob\nHello Bob\nAgain? '
 	reports_prompt
-	type_in 'n\n'
+	run_input 'n\n'
 	is "$(plain stdout)" n
 	exits_with 0
 }
 
 @test "I2: commands can be typed into a shell" {
 	boris
-	on_terminal 'PS1="% " sh -i'
+	start_on_terminal 'PS1="% " sh -i'
 	is "$(plain stdout)" '% '
-	type_in 'cd /; x=5\n'
+	run_input 'cd /; x=5\n'
 	is "$(plain stdout)" $'cd /; x=5\n% '
-	type_in 'pwd; echo $x\n'
+	run_input 'pwd; echo $x\n'
 	is "$(plain stdout)" $'pwd; echo $x\n/\n5\n% '
-	type_in 'exit 3\n'
+	run_input 'exit 3\n'
 	exits_with 3
 }
 
 @test "I2: no newline is added to input that lacks one" {
 	boris
-	on_terminal 'read -p "> " x; echo "<$x>"'
-	type_in 'tw'
+	start_on_terminal 'read -p "> " x; echo "<$x>"'
+	run_input 'tw'
 	is "$(plain stdout)" 'tw'
-	type_in 'o \u00e9 \"\n'
+	run_input 'o \u00e9 \"\n'
 	is "$(plain stdout)" $'o \xc3\xa9 "\n<two \xc3\xa9 ">'
 }
 
 # read_four_bytes MODE: Starts a program that sets the terminal to MODE, which has
 # arguments of stty, and dumps the four bytes that it reads.
 read_four_bytes() {
-	on_terminal "stty $1 -echo; echo ready
+	start_on_terminal "stty $1 -echo; echo ready
 		head -c 4 | od -c; stty sane; echo end" '"until":"ready"'
 }
 
 @test "I2: in raw mode, a newline in the input is typed as a carriage return" {
 	boris
 	read_four_bytes raw
-	type_in 'a\nb\n' '"until":"end"'
+	run_input 'a\nb\n' '"until":"end"'
 	like "$(plain stdout)" '*a  \\r   b  \\r*'
 }
 
 @test "I2: with ICRNL, a newline in the input is typed unchanged" {
 	boris
 	read_four_bytes -icanon
-	type_in 'a\nb\n' '"until":"end"'
+	run_input 'a\nb\n' '"until":"end"'
 	like "$(plain stdout)" '*a  \\n   b  \\n*'
 }
 
 # sleep_in_shell FILE: Types a command into the shell of the last task. The
 # command writes FILE and then sleeps.
 sleep_in_shell() {
-	type_in 'sh -c \"echo x >'"$1"'; exec sleep 1000\"\n' '"wait":0'
-	begun "$1"
+	run_input 'sh -c \"echo x >'"$1"'; exec sleep 1000\"\n' '"wait":0'
+	await_file "$1"
 }
 
 @test "I2: typing Ctrl-C interrupts the program" {
 	boris
-	on_terminal 'PS1="% " bash --norc --noediting -i'
+	start_on_terminal 'PS1="% " bash --norc --noediting -i'
 	sleep_in_shell begun
-	type_in '\u0003'
+	run_input '\u0003'
 	lacks "$(result note)" ignal
 	eventually prints '% '
 }
 
 @test "I2: typing Ctrl-Z stops the program" {
 	boris
-	on_terminal 'PS1="% " bash --norc --noediting -i'
+	start_on_terminal 'PS1="% " bash --norc --noediting -i'
 	sleep_in_shell begun
-	type_in '\u001a'
+	run_input '\u001a'
 	eventually prints Stopped
 	eventually prints '% '
-	type_in 'kill -9 %1\n'
+	run_input 'kill -9 %1\n'
 }
 
 @test "I2: typing Ctrl-D sends end of file to the program" {
 	boris
-	on_terminal 'cat >in'
-	type_in 'to the file\n\u0004'
+	start_on_terminal 'cat >in'
+	run_input 'to the file\n\u0004'
 	exits_with 0
 	is "$(<in)" 'to the file'
 }
 
 @test "I2: an empty input types nothing and returns the new output" {
 	boris
-	on_terminal 'echo one; read <gate; echo two; read x; echo "<$x>"' \
+	start_on_terminal 'echo one; read <gate; echo two; read x; echo "<$x>"' \
 		'"until":"one"'
 	release
-	type_in '' '"until":"two"'
+	run_input '' '"until":"two"'
 	is "$(plain stdout)" two
-	type_in '' '"wait":0'
+	run_input '' '"wait":0'
 	is "$(result stdout)" '""'
 	has "$(text)" '(no new output)'
-	type_in '\n'
+	run_input '\n'
 	is "$(plain stdout)" $'\n<>'
 }
 
 @test "I2: an empty input returns the remaining output of a task that has ended" {
 	boris
-	on_terminal 'read <gate; echo bye' '"wait":1'
+	start_on_terminal 'read <gate; echo bye' '"wait":1'
 	release
-	eventually gone "$pid"
-	type_in ''
+	eventually is_gone "$pid"
+	run_input ''
 	is "$(plain stdout)" bye
 	exits_with 0
 }
@@ -340,76 +340,76 @@ sleep_in_shell() {
 @test "I2: input for an unknown task is rejected" {
 	boris
 	task=nosuch
-	type_in 'x\n'
-	refused 'task not found: nosuch*'
+	run_input 'x\n'
+	is_tool_error 'task not found: nosuch*'
 }
 
 @test "I2: the argument input is rejected without task_id" {
 	boris
 	run_tool bash '{"input":"x"}'
-	refused 'argument "task_id" is missing*'
+	is_tool_error 'argument "task_id" is missing*'
 	run_bash 'echo hi' '{"input":"x"}'
-	refused 'command and input were given; give only one of *'
+	is_tool_error 'command and input were given; give only one of *'
 }
 
 @test "I2: input for a task without a terminal is rejected" {
 	boris
 	start_task 'read <gate'
-	type_in 'x\n'
-	refused "nothing was typed*no terminal*tty: true*"
-	type_in ''
-	refused "nothing was typed*no terminal*tty: true*"
+	run_input 'x\n'
+	is_tool_error "nothing was typed*no terminal*tty: true*"
+	run_input ''
+	is_tool_error "nothing was typed*no terminal*tty: true*"
 }
 
 @test "I2: input for a task that has ended is rejected" {
 	boris
-	on_terminal 'read <gate; echo bye' '"wait":1'
+	start_on_terminal 'read <gate; echo bye' '"wait":1'
 	release
-	eventually gone "$pid"
-	in_turn
-	type_in 'x\n'
-	refused "nothing was typed*has ended*task_output*"
-	look
+	eventually is_gone "$pid"
+	sync_server
+	run_input 'x\n'
+	is_tool_error "nothing was typed*has ended*task_output*"
+	read_task
 	is "$(plain stdout)" bye
 }
 
 @test "I2: input is not lost if the program has closed its terminal for some time" {
 	boris
-	on_terminal 'printf "Off... "; exec </dev/null >/dev/null 2>&1
+	start_on_terminal 'printf "Off... "; exec </dev/null >/dev/null 2>&1
 		echo x >begun; read <gate
 		read x </dev/tty; echo "got $x" >/dev/tty; read <gate' '"wait":1'
-	begun begun
-	look
-	type_in 'x\n' '"wait":0'
-	look '' '"wait":600'
+	await_file begun
+	read_task
+	run_input 'x\n' '"wait":0'
+	read_task '' '"wait":600'
 	reports_no_prompt
 	release
-	type_in '' '"until":"got x"'
+	run_input '' '"until":"got x"'
 	has "$(plain stdout)" 'got x'
 }
 
 @test "I2: arguments that cannot be combined with input are rejected" {
 	boris
-	on_terminal 'read x' '"wait":1'
+	start_on_terminal 'read x' '"wait":1'
 	for other in '"cwd":"/"' '"stdin":"x"' '"timeout":5' '"tty":true' \
 		'"run_in_background":true'; do
-		type_in 'x\n' "$other"
+		run_input 'x\n' "$other"
 		other=${other#\"}
-		refused "${other%%\"*} cannot be used with input, which *"
-		refused '* accepts only task_id, wait, until, truncate, limit and description'
+		is_tool_error "${other%%\"*} cannot be used with input, which *"
+		is_tool_error '* accepts only task_id, wait, until, truncate, limit and description'
 	done
 }
 
 @test "I2: the argument input can be combined with description" {
 	boris
-	on_terminal 'read x' '"wait":1'
-	type_in 'x\n' '"description":"the end"'
+	start_on_terminal 'read x' '"wait":1'
+	run_input 'x\n' '"description":"the end"'
 	exits_with 0
 }
 
 # too_long: Fails if the reply does not say that the line is too long.
 too_long() {
-	refused 'nothing was typed*4095 bytes*'
+	is_tool_error 'nothing was typed*4095 bytes*'
 }
 
 # reads_keys: Succeeds if the terminal of the last task is not in canonical
@@ -420,41 +420,41 @@ reads_keys() {
 
 @test "I2: in canonical mode, a line of more than 4095 bytes is rejected" {
 	boris
-	on_terminal 'read x; echo ${#x}' '"wait":1'
+	start_on_terminal 'read x; echo ${#x}' '"wait":1'
 	long=$(printf '%4095s' '' | tr ' ' a)
-	type_in "x$long"
+	run_input "x$long"
 	too_long
-	type_in "$long"'\n' '"until":"4095"'
+	run_input "$long"'\n' '"until":"4095"'
 	until_seen
 }
 
 @test "I2: in canonical mode, several inputs cannot build a line of more than 4095 bytes" {
 	boris
-	on_terminal 'read x; echo ${#x}' '"wait":1'
+	start_on_terminal 'read x; echo ${#x}' '"wait":1'
 	long=$(printf '%4095s' '' | tr ' ' a)
-	type_in "$long" '"wait":0'
-	type_in x
+	run_input "$long" '"wait":0'
+	run_input x
 	too_long
-	type_in '\n' '"until":"4095"'
+	run_input '\n' '"until":"4095"'
 	until_seen
 }
 
 @test "I2: a terminal that is not in canonical mode accepts a line of 9000 bytes" {
 	needs_linux
 	boris
-	on_terminal 'stty -icanon; head -c 5000 | wc -c' '"wait":1'
+	start_on_terminal 'stty -icanon; head -c 5000 | wc -c' '"wait":1'
 	eventually reads_keys
-	type_in "$(printf '%9000s' '' | tr ' ' a)" '"until":"5000"'
+	run_input "$(printf '%9000s' '' | tr ' ' a)" '"until":"5000"'
 	until_seen
 }
 
 @test "I2: a control character that stty has disabled does not end the line" {
 	boris
-	on_terminal 'stty -isig kill undef; echo ready
+	start_on_terminal 'stty -isig kill undef; echo ready
 		head -c 4000 >/dev/null; read x' '"until":"ready"'
 	long=$(printf '%4000s' '' | tr ' ' a)
 	for key in 0003 0015 001a; do
-		type_in "$long"'\u'$key"$long"
+		run_input "$long"'\u'$key"$long"
 		too_long
 	done
 }
@@ -480,7 +480,7 @@ type_megabyte() {
 
 @test "I2: 1 MB of input can be typed with one call" {
 	boris
-	on_terminal 'echo ready; head -c 1040000 | wc -c' '"until":"ready"'
+	start_on_terminal 'echo ready; head -c 1040000 | wc -c' '"until":"ready"'
 	type_megabyte
 	answer 0
 	until_seen
@@ -489,11 +489,11 @@ type_megabyte() {
 
 @test "I2: other calls are answered while 1 MB of input is being typed" {
 	boris
-	on_terminal 'echo ready; read <gate; head -c 1040000 | wc -c' \
+	start_on_terminal 'echo ready; read <gate; head -c 1040000 | wc -c' \
 		'"until":"ready"'
 	type_megabyte
 	for ((i = 0; i < 20; i++)); do
-		in_turn
+		sync_server
 		run_bash 'echo on'
 		is "$(plain stdout)" on
 	done
@@ -517,21 +517,21 @@ type_unread() {
 
 @test "I2: input that the program has not read is limited to 4 MiB" {
 	boris
-	on_terminal 'stty -icanon -echo; echo ready; read <gate' \
+	start_on_terminal 'stty -icanon -echo; echo ready; read <gate' \
 		'"until":"ready"'
 	type_unread
 	is "$(result status)" '"running"'
 	type_unread
-	refused 'nothing was typed*4 MiB*'
+	is_tool_error 'nothing was typed*4 MiB*'
 }
 
 @test "I2: boris uses no CPU time while a program does not read its input" {
 	needs_plain
 	boris
-	on_terminal 'stty -icanon -echo; echo ready; read <gate' \
+	start_on_terminal 'stty -icanon -echo; echo ready; read <gate' \
 		'"until":"ready"'
 	type_unread
-	rests 1
+	stays_idle 1
 }
 
 # programs_that_read_lines: Prints the commands of programs that read lines, some
@@ -550,10 +550,10 @@ programs_that_read_lines() {
 	boris
 	while read -r command; do
 		[[ $command = PS1* ]] || type -P "${command%% *}" || continue
-		on_terminal "$command" '"wait":60000'
-		type_in 'print 1' '"wait":60000'
+		start_on_terminal "$command" '"wait":60000'
+		run_input 'print 1' '"wait":60000'
 		has "$command: $(plain note)" 'Enter was not typed'
-		type_in '\n'
+		run_input '\n'
 		lacks "$command: $(result note)" Enter
 		kill_task
 	done < <(programs_that_read_lines)
@@ -561,22 +561,22 @@ programs_that_read_lines() {
 
 @test "I2: if non-ASCII input for a program that reads lines lacks a newline, a note says so" {
 	boris
-	on_terminal 'PS1="% " LC_ALL=C.UTF-8 bash --norc -i'
-	type_in 'echo \u00e9' '"wait":60000'
+	start_on_terminal 'PS1="% " LC_ALL=C.UTF-8 bash --norc -i'
+	run_input 'echo \u00e9' '"wait":60000'
 	has "$(plain note)" 'Enter was not typed'
 }
 
 @test "I2: a program that reads single keys causes no note about a missing newline" {
 	boris
-	on_terminal 'read -n 1 -p "One? " x; read -n 1 -p "Two? " y
+	start_on_terminal 'read -n 1 -p "One? " x; read -n 1 -p "Two? " y
 		echo; echo $x$y; read -n 1 z'
 	for key in a b c; do
-		type_in $key
+		run_input $key
 		lacks "$(result note)" Enter
 	done
-	on_terminal 'stty -icanon -echo
+	start_on_terminal 'stty -icanon -echo
 		while printf "\rchoice: "; do head -c 1 >key; done'
-	type_in x
+	run_input x
 	lacks "$(result note)" Enter
 }
 
@@ -585,10 +585,10 @@ programs_that_read_lines() {
 	seq 1000 >lines
 	for program in 'vim -u NONE' 'less lines'; do
 		type -P "${program%% *}" || continue
-		on_terminal "$program"
-		type_in '\n'
+		start_on_terminal "$program"
+		run_input '\n'
 		for key in G i hello; do
-			type_in $key
+			run_input $key
 			lacks "$program: $(result note)" Enter
 		done
 		kill_task
@@ -597,7 +597,7 @@ programs_that_read_lines() {
 
 @test "I3: an incomplete last line is reported as a possible prompt" {
 	boris
-	on_terminal 'echo line; printf "Go on? "; read -t 600 <gate'
+	start_on_terminal 'echo line; printf "Go on? "; read -t 600 <gate'
 	is "$(result status)" '"running"'
 	reports_possible_prompt
 	is "$(plain stdout)" $'line\nGo on? '
@@ -605,14 +605,14 @@ programs_that_read_lines() {
 
 @test "I3: a program that turns off canonical mode is reported as possibly waiting for input" {
 	boris
-	on_terminal 'stty -icanon -echo; echo Menu; read -t 600 <gate'
+	start_on_terminal 'stty -icanon -echo; echo Menu; read -t 600 <gate'
 	reports_possible_prompt
 	lacks "$(plain note)" secret
 }
 
 @test "I3: a line that ends with a newline is not reported as a prompt" {
 	boris
-	on_terminal 'echo line; read <gate' '"wait":1500'
+	start_on_terminal 'echo line; read <gate' '"wait":1500'
 	is "$(result status) $(plain stdout)" '"running" line'
 	reports_no_prompt
 	least "$(result elapsed_ms)" 1500
@@ -620,26 +620,26 @@ programs_that_read_lines() {
 
 @test "I3: if echo is turned off, a note says that the program asks for a secret" {
 	boris
-	on_terminal 'read -s -p "Password: " x; echo; echo "got ${#x}"'
+	start_on_terminal 'read -s -p "Password: " x; echo; echo "got ${#x}"'
 	reports_secret
-	type_in 'hunter2\n'
+	run_input 'hunter2\n'
 	is "$(plain stdout)" $'\ngot 7'
-	on_terminal 'stty -echo; echo Password; read x'
+	start_on_terminal 'stty -echo; echo Password; read x'
 	reports_secret
 }
 
 @test "I3: if echo is turned off after the prompt, a note says that the program asks for a secret" {
 	boris
-	on_terminal 'echo Password; read -t 1 <>never; stty -echo; read x' \
+	start_on_terminal 'echo Password; read -t 1 <>never; stty -echo; read x' \
 		'"wait":60000'
 	reports_secret
-	type_in '\n'
+	run_input '\n'
 	exits_with 0
 }
 
 @test "I3: a pause between complete lines of output does not end a wait" {
 	boris
-	on_terminal 'for i in 1 2 3; do
+	start_on_terminal 'for i in 1 2 3; do
 			echo step $i
 			read -t 0.6 <>never
 		done
@@ -651,7 +651,7 @@ programs_that_read_lines() {
 # ask_twice: Starts a program that prints a prompt, and another one after a
 # release.
 ask_twice() {
-	on_terminal 'stty -icanon -echo
+	start_on_terminal 'stty -icanon -echo
 		printf "Key 1? "; read -t 600 <gate
 		printf "Key 2? "; read -t 600 <gate'
 	reports_possible_prompt
@@ -660,7 +660,7 @@ ask_twice() {
 @test "I3: a prompt that was already reported does not end the next wait" {
 	boris
 	ask_twice
-	look '' '"wait":700'
+	read_task '' '"wait":700'
 	least "$(result elapsed_ms)" 1000
 	reports_possible_prompt
 }
@@ -677,13 +677,13 @@ ask_twice() {
 
 @test "I3: a prompt that is printed a second time is reported a second time" {
 	boris
-	on_terminal 'stty -icanon -echo
+	start_on_terminal 'stty -icanon -echo
 		while printf "\rchoice: "; do
 			dd bs=1 count=1 >/dev/null 2>&1
 		done'
 	reports_prompt
-	begin
-	type_in x '"wait":20000'
+	start_timer
+	run_input x '"wait":20000'
 	within 5000
 	reports_prompt
 }
@@ -691,12 +691,12 @@ ask_twice() {
 @test "I3: no prompt is reported if the program has printed nothing since the last input" {
 	needs_linux_parts
 	boris
-	on_terminal 'stty -icanon -echo; printf "> "; head -c 1 >one
+	start_on_terminal 'stty -icanon -echo; printf "> "; head -c 1 >one
 		read -t 600 <gate; printf "> "; head -c 1 >two'
 	reports_prompt
-	to_type 'x' '"wait":60000,"until":"nosuch"'
+	call_input 'x' '"wait":60000,"until":"nosuch"'
 	typed=$id
-	look '' '"wait":1000'
+	read_task '' '"wait":1000'
 	reports_no_prompt
 	release
 	answer $typed
@@ -707,25 +707,25 @@ ask_twice() {
 @test "I3: a prompt ends a wait for another text" {
 	needs_linux_parts
 	boris
-	on_terminal 'printf "Sure? "; read x; echo ready; read x' \
+	start_on_terminal 'printf "Sure? "; read x; echo ready; read x' \
 		'"until":"ready"'
 	reports_prompt
 	until_not_seen ready
-	type_in 'y\n' '"until":"ready"'
+	run_input 'y\n' '"until":"ready"'
 	until_seen
 }
 
 @test "I3: no prompt is reported until all input has been typed" {
 	boris
-	on_terminal 'read <gate; cat >in; wc -c <in' '"wait":1'
+	start_on_terminal 'read <gate; cat >in; wc -c <in' '"wait":1'
 	line=$(printf '%1000s' '' | tr ' ' a)'\n' text=
 	for ((i = 0; i < 30; i++)); do
 		text+=$line
 	done
-	to_type "$text"'\u0004' '"wait":60000,"until":"30030"'
+	call_input "$text"'\u0004' '"wait":60000,"until":"30030"'
 	typed=$id
-	in_turn
-	look '' '"wait":700'
+	sync_server
+	read_task '' '"wait":700'
 	reports_no_prompt
 	release
 	answer $typed
@@ -734,20 +734,20 @@ ask_twice() {
 
 @test "I3: no prompt is reported until the program has read all input" {
 	boris
-	on_terminal 'stty -icanon -echo; printf "? "; head -c 1 >key
+	start_on_terminal 'stty -icanon -echo; printf "? "; head -c 1 >key
 		printf "more? "; read -t 600 <gate'
-	type_in 'xyz' '"wait":1500'
+	run_input 'xyz' '"wait":1500'
 	reports_no_prompt
-	on_terminal 'stty -icanon -echo; printf "? "; head -c 1 >key
+	start_on_terminal 'stty -icanon -echo; printf "? "; head -c 1 >key
 		read -t 600 <gate; printf "more? "; read -t 600 <gate'
-	type_in 'xyz' '"wait":1500'
+	run_input 'xyz' '"wait":1500'
 	reports_no_prompt
 }
 
 # prompts_at_once COMMAND: Fails if no prompt of COMMAND is reported within 2.5
 # seconds.
 prompts_at_once() {
-	on_terminal "$1" '"wait":30000'
+	start_on_terminal "$1" '"wait":30000'
 	reports_prompt
 	most "$(result elapsed_ms)" $((2500 * SLOW))
 }
@@ -756,9 +756,9 @@ prompts_at_once() {
 	needs_linux_parts
 	boris
 	prompts_at_once 'echo line; cat >got'
-	type_in 'x\n' '"wait":0'
-	begun got
-	type_in '\u0004'
+	run_input 'x\n' '"wait":0'
+	await_file got
+	run_input '\u0004'
 	exits_with 0
 }
 
@@ -771,12 +771,12 @@ prompts_at_once() {
 @test "I3: a program that reads with echo off is reported as asking for a secret" {
 	needs_linux_parts
 	boris
-	on_terminal 'read -s x; read -n 1 y' '"wait":30000'
+	start_on_terminal 'read -s x; read -n 1 y' '"wait":30000'
 	reports_secret
-	type_in '\n'
+	run_input '\n'
 	reports_prompt
 	lacks "$(plain note)" secret
-	type_in y
+	run_input y
 	exits_with 0
 }
 
@@ -811,8 +811,8 @@ prompts_at_once() {
 	while True:
 	    pass
 	END
-	on_terminal 'python3 threads.py' '"until":"begun"'
-	look '' '"wait":1000'
+	start_on_terminal 'python3 threads.py' '"until":"begun"'
+	read_task '' '"wait":1000'
 	is "$(result status)" '"running"'
 	reports_no_prompt
 }
@@ -824,20 +824,20 @@ prompts_at_once() {
 	wrap=(unshare -m sh -c 'umount -l /proc && exec "$@"' sh)
 	"${wrap[@]}" true || skip 'no mount namespaces here'
 	boris
-	on_terminal 'printf "Go on? "; sleep 60'
+	start_on_terminal 'printf "Go on? "; sleep 60'
 	reports_possible_prompt
-	on_terminal 'echo line; cat' '"wait":1500'
+	start_on_terminal 'echo line; cat' '"wait":1500'
 	reports_no_prompt
 }
 
 @test "I3: a password prompt is reported if the program has closed and reopened its terminal" {
 	boris
-	on_terminal 'exec </dev/null >/dev/null 2>&1
+	start_on_terminal 'exec </dev/null >/dev/null 2>&1
 		exec 3<>/dev/tty
 		stty -echo <&3; printf "Password: " >&3; read x <&3' \
 		'"wait":60000'
 	reports_secret
-	type_in 'x\n'
+	run_input 'x\n'
 	exits_with 0
 }
 
@@ -850,7 +850,7 @@ is_stopped() {
 # reads_stopped SIGNAL [MORE]: Reads the task and fails if the result does not
 # say that SIGNAL has stopped a process group. MORE has further arguments.
 reads_stopped() {
-	look '' '"wait":700'"${2:+,$2}"
+	read_task '' '"wait":700'"${2:+,$2}"
 	is_stopped "$1"
 }
 
@@ -858,7 +858,7 @@ reads_stopped() {
 	needs_linux_parts
 	needs timeout
 	boris
-	on_terminal 'echo begun; timeout 60 cat; echo end' '"until":"begun"'
+	start_on_terminal 'echo begun; timeout 60 cat; echo end' '"until":"begun"'
 	eventually reads_stopped SIGTTIN
 	like "$(plain note)" '*timeout --foreground*'
 }
@@ -866,7 +866,7 @@ reads_stopped() {
 @test "I3: if a signal has stopped a process group, a note names both" {
 	needs_linux_parts
 	boris
-	on_terminal 'echo $$; cat >got; echo end'
+	start_on_terminal 'echo $$; cat >got; echo end'
 	group=$(plain stdout)
 	group=${group%$'\n'}
 	kill -STOP -- "-$group"
@@ -874,7 +874,7 @@ reads_stopped() {
 	has "$(plain note)" "process group $group was stopped"
 	lacks "$(plain note)" 'for input'
 	kill -CONT -- "-$group"
-	type_in '\u0004'
+	run_input '\u0004'
 	has "$(plain stdout)" end
 }
 
@@ -882,11 +882,11 @@ reads_stopped() {
 	needs_linux_parts
 	needs timeout
 	boris
-	on_terminal 'timeout 60 cat; echo end' '"wait":1500'
+	start_on_terminal 'timeout 60 cat; echo end' '"wait":1500'
 	eventually reads_stopped SIGTTIN
-	type_in 'x\n' '"wait":300'
+	run_input 'x\n' '"wait":300'
 	is_stopped SIGTTIN
-	look
+	read_task
 	is_stopped SIGTTIN
 }
 
@@ -894,21 +894,21 @@ reads_stopped() {
 	needs_linux_parts
 	needs timeout
 	boris
-	on_terminal 'timeout 60 cat </dev/tty &
+	start_on_terminal 'timeout 60 cat </dev/tty &
 		while echo line; do sleep 0.02; done' '"wait":1500'
 	eventually reads_stopped SIGTTIN '"new":true'
 }
 
 @test "I3: a job that the user stops in a shell is not reported as stopped" {
 	boris
-	on_terminal 'PS1="% " bash --norc --noediting -i'
+	start_on_terminal 'PS1="% " bash --norc --noediting -i'
 	sleep_in_shell begun
-	type_in '\u001a'
+	run_input '\u001a'
 	eventually prints Stopped
 	eventually prints '% '
-	look '' '"wait":500'
+	read_task '' '"wait":500'
 	lacks "$(result note)" 'process group'
-	type_in 'sleep 1000\n' '"wait":1000'
+	run_input 'sleep 1000\n' '"wait":1000'
 	lacks "$(result note)" 'process group'
 }
 
@@ -921,11 +921,11 @@ turns() {
 @test "I4: boris uses no CPU time for a terminal that no process has open" {
 	needs_plain
 	boris
-	on_terminal 'echo x; exec </dev/null >/dev/null 2>&1
+	start_on_terminal 'echo x; exec </dev/null >/dev/null 2>&1
 		echo x >begun; read <gate' '"wait":0'
-	begun begun
-	look
-	in_turn
+	await_file begun
+	read_task
+	sync_server
 	before=$(turns)
 	pause 2000
 	most $(($(turns) - before)) 2
@@ -933,8 +933,8 @@ turns() {
 
 @test "I4: a task on a terminal can be read and listed like any other task" {
 	boris
-	on_terminal 'echo one; read <gate' '"wait":100'
-	look '' '"new":true'
+	start_on_terminal 'echo one; read <gate' '"wait":100'
+	read_task '' '"new":true'
 	is "$(plain stdout)$(result status)" '"running"'
 	run_tool bash '{"check_pid":'"$pid"'}'
 	is "$(plain stdout)" one
@@ -944,62 +944,62 @@ turns() {
 
 @test "I4: kill_pid stops a task on a terminal like any other task" {
 	boris
-	on_terminal 'echo one; read <gate' '"wait":100'
+	start_on_terminal 'echo one; read <gate' '"wait":100'
 	kill_task
 	is "$(result status)" '"killed"'
-	eventually gone "$pid"
-	look
-	refused 'task not found*'
+	eventually is_gone "$pid"
+	read_task
+	is_tool_error 'task not found*'
 }
 
 @test "T4: kill_pid sends SIGHUP to an interactive shell one second after SIGTERM" {
 	boris
 	bash_on_terminal
 	echo 'trap "" TERM; echo $$ >job; read x <gate' >script
-	type_in 'sh script &\n' '"wait":100'
-	begun job
-	begin
+	run_input 'sh script &\n' '"wait":100'
+	await_file job
+	start_timer
 	kill_task
 	is "$(result status) $(plain signal)" '"killed" SIGHUP'
-	least "$(took)" 950
+	least "$(elapsed)" 950
 	within 3000
-	gone job
-	gone "$pid"
+	is_gone job
+	is_gone "$pid"
 }
 
 @test "T4: kill_pid sends SIGKILL to a program that ignores SIGTERM and SIGHUP" {
-	hurried
+	use_fast_clock
 	boris
-	on_terminal 'trap "" TERM HUP; echo x >begun
+	start_on_terminal 'trap "" TERM HUP; echo x >begun
 		while :; do read x <gate; done' '"wait":1'
-	begun begun
-	begin
+	await_file begun
+	start_timer
 	kill_task
 	is "$(plain signal)" SIGKILL
-	least "$(took)" 4900
+	least "$(elapsed)" 4900
 }
 
 @test "I4: the exit code of a program that has closed its terminal is reported" {
 	boris
 	for i in 1 2 3; do
-		on_terminal 'exec </dev/null >/dev/null 2>&1
+		start_on_terminal 'exec </dev/null >/dev/null 2>&1
 			read <gate; exit 3' '"wait":100'
 		release
-		look '' '"wait":10000'
+		read_task '' '"wait":10000'
 		exits_with 3
 	done
 }
 
 @test "I4: boris reads output on a reopened terminal even if no call waits for it" {
 	boris
-	on_terminal 'exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate
+	start_on_terminal 'exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate
 		seq 100000 >/dev/tty; echo x >printed; read <gate
 		echo again >/dev/tty' '"wait":100'
-	begun begun
+	await_file begun
 	release
-	begun printed
+	await_file printed
 	release
-	look '' '"wait":10000,"new":true'
+	read_task '' '"wait":10000,"new":true'
 	has "$(plain stdout)" again
 }
 
@@ -1015,7 +1015,7 @@ leave_process() {
 	echo $? >code
 	read x <gate
 	END
-	on_terminal 'trap "" HUP
+	start_on_terminal 'trap "" HUP
 		sh orphan &
 		until test -s begun; do :; done
 		echo end'
@@ -1035,7 +1035,7 @@ leave_process() {
 	boris
 	leave_process
 	release
-	begun code
+	await_file code
 	isnt "$(<code)" 0
 	release
 }
@@ -1044,44 +1044,44 @@ leave_process() {
 # background job, whose pid is in the file `job`. The other ignores SIGHUP.
 start_stubborn_tasks() {
 	bash_on_terminal
-	type_in 'sleep 1000 & echo $! >job\n'
-	begun job
-	on_terminal 'trap "" HUP; sleep 1000' '"wait":1'
+	run_input 'sleep 1000 & echo $! >job\n'
+	await_file job
+	start_on_terminal 'trap "" HUP; sleep 1000' '"wait":1'
 }
 
 @test "L3: processes on terminals are terminated when boris exits" {
 	boris
 	start_stubborn_tasks
-	leave
-	gone job
-	gone "$pid"
-	alone
+	stop_server
+	is_gone job
+	is_gone "$pid"
+	has_no_processes
 }
 
 @test "L4: processes on terminals are terminated after boris was killed" {
 	boris
 	start_stubborn_tasks
 	kill -9 $server
-	died || :
-	eventually gone job
-	eventually gone "$pid"
-	eventually alone
+	await_exit || :
+	eventually is_gone job
+	eventually is_gone "$pid"
+	eventually has_no_processes
 	status=0
 }
 
 @test "I6: a line on a terminal is wrapped after 200 columns" {
 	boris
-	on_terminal 'printf %0200d 1; echo; printf %0201d 2; printf "\r3\n"
+	start_on_terminal 'printf %0200d 1; echo; printf %0201d 2; printf "\r3\n"
 		read <gate' '"until":"3"'
 	is "$(plain stdout)" "$(printf '%0200d\n%0200d\n3' 1 0)"
 }
 
 @test "I6: blanks at the end of a terminal line are shown only before the cursor" {
 	boris
-	on_terminal 'printf "%-150s\n\t \n%-300s|\n" a b; printf "name: "
+	start_on_terminal 'printf "%-150s\n\t \n%-300s|\n" a b; printf "name: "
 		read x' '"until":"name: "'
 	is "$(result stdout)" '"a\n\nb\n'"$(printf '%100s' '')"'|\nname: "'
-	type_in 'x\n' '"wait":10000'
+	run_input 'x\n' '"wait":10000'
 	is "$(result stdout)" '"x\n"'
 }
 
@@ -1089,46 +1089,46 @@ start_stubborn_tasks() {
 	boris
 	for begins in '\033[?1049h' '\033[?1047h' '\033[?47h' '\033[H' \
 		'\033[1;1f'; do
-		on_terminal "echo before; printf '$begins'
+		start_on_terminal "echo before; printf '$begins'
 			echo one; printf '\033[3;5Htwo  '; read x
 			printf '\033[H\033[Kmore'; read x" '"until":"two"'
 		has "$(plain screen)" '    two'
 		is "$(result stdout)" ''
-		type_in '\n' '"until":"more"'
+		run_input '\n' '"until":"more"'
 		like "$(plain screen)" $'more*\n    two*'
 		has "$(get result content 0 text)" 'screen:\nmore'
-		type_in '\n'
+		run_input '\n'
 	done
 }
 
 @test "I6: after a program has left the alternate screen, its output is shown as lines" {
 	boris
-	on_terminal 'echo before; printf "\033[?1049h\033[Hdrawn"; read x
+	start_on_terminal 'echo before; printf "\033[?1049h\033[Hdrawn"; read x
 		printf "\033[?1049l"; echo after; read x' '"until":"drawn"'
 	is "$(plain screen)" drawn
-	type_in '\n' '"until":"after"'
+	run_input '\n' '"until":"after"'
 	like "$(plain stdout)" '*after'
 	lacks "$(plain stdout)" drawn
-	look
+	read_task
 	like "$(plain stdout)" $'before\n*after'
 }
 
 @test "I6: task_output with new does not return an unchanged screen" {
 	boris
-	on_terminal 'printf "\033[?1049h\033[5;5Hdrawn"; read x
+	start_on_terminal 'printf "\033[?1049h\033[5;5Hdrawn"; read x
 		printf "\033[5;5Hagain"; read x' '"until":"drawn"'
-	look '' '"new":true'
+	read_task '' '"new":true'
 	is "$(plain screen)" ''
-	type_in '\n' '"until":"again"'
+	run_input '\n' '"until":"again"'
 	has "$(plain screen)" '    again'
 }
 
 # prints_lines BYTES: Fails if a program that prints BYTES (with the escapes of
 # printf) counts as a full-screen program.
 prints_lines() {
-	on_terminal "printf '$1'; echo drawn; read x" '"until":"drawn"'
+	start_on_terminal "printf '$1'; echo drawn; read x" '"until":"drawn"'
 	is "$(plain stdout)" drawn
-	type_in '\n'
+	run_input '\n'
 }
 
 @test "I6: a program that clears the screen is not treated as a full-screen program" {
@@ -1146,16 +1146,16 @@ prints_lines() {
 
 @test "I6: text printed after the screen was cleared is reported as new" {
 	boris
-	on_terminal 'stty -echo; printf "drawn\n\n\n"; read x
+	start_on_terminal 'stty -echo; printf "drawn\n\n\n"; read x
 		printf "\033[H\033[2Jagain"; read x' '"until":"drawn"'
-	look '' '"new":true'
-	type_in '\n' '"until":"again"'
+	read_task '' '"new":true'
+	run_input '\n' '"until":"again"'
 	is "$(plain stdout)" again
 }
 
 @test "I6: nested progress bars are shown as one line each" {
 	boris
-	on_terminal 'for i in 1 2 3; do
+	start_on_terminal 'for i in 1 2 3; do
 			printf "outer $i\ninner $i\r\033[A"
 		done
 		printf "\n\nend\n"' '"wait":10000'
@@ -1164,7 +1164,7 @@ prints_lines() {
 
 @test "I6: several terminal queries are answered in the order in which they are printed" {
 	boris
-	on_terminal 'stty raw -echo; printf "ab\033[6n\033[5n\033[c\033[>c"
+	start_on_terminal 'stty raw -echo; printf "ab\033[6n\033[5n\033[c\033[>c"
 		head -c 26 | tr "\033" E; stty sane; echo; echo end' \
 		'"until":"end"'
 	has "$(plain stdout)" 'E[1;3RE[0nE[?1;2cE[>0;0;0c'
@@ -1172,7 +1172,7 @@ prints_lines() {
 
 @test "I6: a query of the cursor position in the last cell returns the terminal size" {
 	boris
-	on_terminal 'stty raw -echo
+	start_on_terminal 'stty raw -echo
 		printf "\0337\033[999;999f\033[6n\0338"
 		head -c 9 | tr "\033" E; stty sane; echo; echo end' \
 		'"until":"end"'
@@ -1181,9 +1181,9 @@ prints_lines() {
 
 @test "W3: the argument until matches a row that a full-screen program has changed" {
 	boris
-	on_terminal 'printf "\033[?1049h\033[5;5Hready: no"; read x; sleep 0.2
+	start_on_terminal 'printf "\033[?1049h\033[5;5Hready: no"; read x; sleep 0.2
 		printf "\033[5;12Hyes"; read x' '"until":"ready: no"'
-	type_in '\n' '"until":"ready: yes"'
+	run_input '\n' '"until":"ready: yes"'
 	has "$(plain screen)" 'ready: yes'
 	until_seen
 }
@@ -1191,24 +1191,24 @@ prints_lines() {
 @test "W2: after input, a wait continues while the program is busy" {
 	needs_linux_parts
 	boris
-	on_terminal 'read x; echo start; sleep 3; echo end; read y; echo $y'
-	type_in 'go\n'
+	start_on_terminal 'read x; echo start; sleep 3; echo end; read y; echo $y'
+	run_input 'go\n'
 	is "$(plain stdout)" $'go\nstart\nend'
 	reports_prompt
-	type_in 'bye\n'
+	run_input 'bye\n'
 	exits_with 0
 }
 
 @test "W2: after input, a wait ends if the program prints nothing for two seconds" {
 	boris
-	on_terminal 'while read -t 600 x; do echo $x; done; exit 0' '"wait":1'
-	begin
-	type_in 'hello\n' '"wait":60000'
+	start_on_terminal 'while read -t 600 x; do echo $x; done; exit 0' '"wait":1'
+	start_timer
+	run_input 'hello\n' '"wait":60000'
 	is "$(plain stdout)" $'hello\nhello'
-	least "$(took)" 2000
+	least "$(elapsed)" 2000
 	within 4000
 	reports_no_prompt
-	type_in '\u0004'
+	run_input '\u0004'
 	exits_with 0
 }
 
@@ -1216,53 +1216,53 @@ prints_lines() {
 # sleeps.
 sleep_after_lines() {
 	needs perl
-	on_terminal "perl -e 'print qq(go\n); <STDIN> for 1 .. $1;
+	start_on_terminal "perl -e 'print qq(go\n); <STDIN> for 1 .. $1;
 		select(undef, undef, undef, 60)'" '"until":"go"'
 }
 
 @test "W2: the echo of several typed lines does not end a wait" {
-	hurried
+	use_fast_clock
 	boris
 	sleep_after_lines 3
-	begin
-	type_in 'a\nb\nc\n' '"wait":20000'
+	start_timer
+	run_input 'a\nb\nc\n' '"wait":20000'
 	is "$(plain stdout)" $'a\nb\nc'
-	least "$(took)" 19900
+	least "$(elapsed)" 19900
 	kill_task
 }
 
 @test "W2: the echo of a typed line that is wider than the terminal does not end a wait" {
-	hurried
+	use_fast_clock
 	boris
 	sleep_after_lines 1
-	begin
-	type_in "$(printf %0300d 0)"'\n' '"wait":20000'
-	least "$(took)" 19900
+	start_timer
+	run_input "$(printf %0300d 0)"'\n' '"wait":20000'
+	least "$(elapsed)" 19900
 	kill_task
 }
 
 @test "W2: cancelling a call with input does not stop the task" {
 	boris
-	on_terminal 'PS1="% " sh -i'
-	to_type 'read x <gate; echo got\n' '"until":"nosuch"'
+	start_on_terminal 'PS1="% " sh -i'
+	call_input 'read x <gate; echo got\n' '"until":"nosuch"'
 	typed=$id
-	in_turn
+	sync_server
 	cancel $typed
-	in_turn
+	sync_server
 	release
-	type_in 'exit\n'
+	run_input 'exit\n'
 	exits_with 0
-	leave
+	stop_server
 	unanswered $typed
 }
 
 @test "W3: the argument until does not match the echo of the input" {
 	boris
 	bash_on_terminal
-	to_type 'echo x >begun; read x <gate; echo READY\n' \
+	call_input 'echo x >begun; read x <gate; echo READY\n' \
 		'"until":"READY","wait":60000'
 	typed=$id
-	printed begun
+	await_output begun
 	next_is_ping
 	release
 	answer $typed
@@ -1282,10 +1282,10 @@ sleep_after_lines() {
 	done
 	echo x >begun; read <gate; echo READY; read <gate
 	END
-	on_terminal '. ./echo_slowly'
-	to_type 'echo READY\n' '"until":"READY","wait":60000'
+	start_on_terminal '. ./echo_slowly'
+	call_input 'echo READY\n' '"until":"READY","wait":60000'
 	typed=$id
-	printed begun
+	await_output begun
 	next_is_ping
 	release
 	answer $typed
@@ -1295,46 +1295,46 @@ sleep_after_lines() {
 
 @test "W3: with echo off, the argument until matches the first output after the input" {
 	boris
-	on_terminal 'stty -echo; printf "? "; read x; echo "$x"; read <gate'
-	type_in 'READY\n' '"until":"READY"'
+	start_on_terminal 'stty -echo; printf "? "; read x; echo "$x"; read <gate'
+	run_input 'READY\n' '"until":"READY"'
 	is "$(plain stdout)" READY
 	until_seen
 }
 
 @test "W3: the argument until matches the first output of a program that reads single keys" {
 	boris
-	on_terminal 'stty -icanon -echo; echo x >begun; head -c 1 >key
+	start_on_terminal 'stty -icanon -echo; echo x >begun; head -c 1 >key
 		echo; echo quit; read <gate' '"wait":1'
-	printed begun
-	type_in 'quit' '"until":"quit"'
+	await_output begun
+	run_input 'quit' '"until":"quit"'
 	until_seen
 }
 
 @test "W3: the argument until ignores the first output that is identical to the input" {
 	boris
-	on_terminal 'stty -icanon -echo; printf "> "; head -c 4 >in
+	start_on_terminal 'stty -icanon -echo; printf "> "; head -c 4 >in
 		echo you chose quit; read -t 600 <gate'
-	type_in quit '"until":"quit","wait":700'
+	run_input quit '"until":"quit","wait":700'
 	has "$(plain stdout)" 'you chose quit'
 	until_not_seen 'quit (it is plain text'
 }
 
 @test "W3: the argument until matches output before a prompt" {
 	boris
-	on_terminal 'echo x >begun; read <gate; echo ready; printf "> "; read x' \
+	start_on_terminal 'echo x >begun; read <gate; echo ready; printf "> "; read x' \
 		'"wait":1'
-	begun begun
+	await_file begun
 	release
 	pause 500
-	look '' '"until":"ready"'
+	read_task '' '"until":"ready"'
 	until_seen
 }
 
 @test "W3: the argument until does not match output from before the input" {
 	boris
-	on_terminal 'printf "READY> "; echo x >begun; read x; read y' '"wait":1'
-	printed begun
-	type_in 'go\n' '"until":"READY> ","wait":300'
+	start_on_terminal 'printf "READY> "; echo x >begun; read x; read y' '"wait":1'
+	await_output begun
+	run_input 'go\n' '"until":"READY> ","wait":300'
 	has "$(plain stdout)" go
 	until_not_seen 'READY> '
 	has "$(plain note)" 'not printed since the last read'
@@ -1342,32 +1342,32 @@ sleep_after_lines() {
 
 @test "W3: the argument until does not match an echo that is printed twice" {
 	boris
-	on_terminal 'echo x >begun; read <gate; stty -icanon -echo
+	start_on_terminal 'echo x >begun; read <gate; stty -icanon -echo
 		printf "> READY\n"; read <gate; echo READY; read <gate' \
 		'"wait":1'
-	printed begun
-	type_in 'READY\n' '"until":"READY","wait":300'
+	await_output begun
+	run_input 'READY\n' '"until":"READY","wait":300'
 	until_not_seen 'READY (it is plain text'
 }
 
 # busy_shell COMMAND: Starts COMMAND, a shell with a line editor, on a terminal.
 # The shell is at work until a release.
 busy_shell() {
-	on_terminal "$1"
-	type_in 'echo x >busy; read x <gate\n' '"wait":0'
-	begun busy
+	start_on_terminal "$1"
+	run_input 'echo x >busy; read x <gate\n' '"wait":0'
+	await_file busy
 }
 
 # waits_for_mark TEXT [RELEASES]: Types TEXT, whose last line creates the file
-# `begun`, waits for a release and prints MARK. Fails if `until` is found before
+# `await_file`, waits for a release and prints MARK. Fails if `until` is found before
 # MARK is printed. RELEASES (default: 1) is the number of releases that the
 # shell needs.
 waits_for_mark() {
-	to_type "$1" '"until":"MARK","wait":60000'
+	call_input "$1" '"until":"MARK","wait":60000'
 	typed=$id
-	in_turn
+	sync_server
 	release $((${2:-1} - 1))
-	printed begun
+	await_output begun
 	pause 300 # boris would answer 100 ms after it has seen MARK.
 	next_is_ping
 	release
@@ -1393,18 +1393,18 @@ waits_for_mark() {
 @test "W3: the argument until does not match a line that was typed in two parts" {
 	boris
 	busy_shell 'PS1="% " bash --norc -i'
-	type_in 'echo x >begun; read <gate; echo MA' '"wait":0'
+	run_input 'echo x >begun; read <gate; echo MA' '"wait":0'
 	waits_for_mark 'RK\n' 2
 }
 
 @test "W3: the argument until does not match a typed line that Python redraws" {
 	needs python3
 	boris
-	on_terminal 'python3 -q' '"until":">>> "'
-	type_in 'f = open(\"gate\"); _ = open(\"busy\", \"w\").write(\"x\"); ' \
+	start_on_terminal 'python3 -q' '"until":">>> "'
+	run_input 'f = open(\"gate\"); _ = open(\"busy\", \"w\").write(\"x\"); ' \
 		'"wait":0'
-	type_in '_ = f.readline()\n' '"wait":0'
-	begun busy
+	run_input '_ = f.readline()\n' '"wait":0'
+	await_file busy
 	mark='_ = open(\"begun\", \"w\").write(\"x\"); _ = f.readline(); '
 	waits_for_mark "$mark"'print(\"MARK\")\n' 2
 }
@@ -1437,7 +1437,7 @@ waits_for_mark() {
 	long=": $(printf %0190d 0); echo x >begun; read x <gate; echo MARK\n"
 	for shell in 'TERM=dumb bash --norc -i' 'TERM=xterm bash --norc -i' \
 		'sh -i'; do
-		on_terminal "PS1='% ' $shell"
+		start_on_terminal "PS1='% ' $shell"
 		waits_for_mark "$long"
 		busy_shell "PS1='% ' $shell"
 		waits_for_mark "$long" 2
@@ -1447,12 +1447,12 @@ waits_for_mark() {
 @test "W3: the argument until does not match the echo of a line that another call has typed" {
 	boris
 	busy_shell 'PS1="% " bash --norc -i'
-	type_in 'echo x >begun; read <gate; echo MARK\n' '"wait":0'
+	run_input 'echo x >begun; read <gate; echo MARK\n' '"wait":0'
 	call task_output '{"task_id":"'"$task"'","until":"MARK","wait":60000}'
 	waiting=$id
-	in_turn
+	sync_server
 	release
-	printed begun
+	await_output begun
 	pause 300
 	next_is_ping
 	release
@@ -1464,11 +1464,11 @@ waits_for_mark() {
 	boris
 	busy_shell 'MARK() { echo x >begun; read <gate; }
 		export -f MARK; PS1="% " bash --norc -i'
-	to_type 'MARK\n' '"until":"MARK","wait":60000'
+	call_input 'MARK\n' '"until":"MARK","wait":60000'
 	typed=$id
-	in_turn
+	sync_server
 	release
-	printed begun
+	await_output begun
 	pause 300
 	next_is_ping
 	kill_task
@@ -1479,15 +1479,15 @@ waits_for_mark() {
 @test "W3: the argument until matches output that repeats a part of the typed line" {
 	boris
 	bash_on_terminal
-	type_in 'echo \"the build has finished\"\n' '"until":"finished"'
+	run_input 'echo \"the build has finished\"\n' '"until":"finished"'
 	has "$(plain stdout)" $'\nthe build has finished\n'
 	until_seen
 }
 
 @test "W3: the argument until matches a line that cat prints after its echo" {
 	boris
-	on_terminal 'cat'
-	type_in 'READY\n' '"until":"READY"'
+	start_on_terminal 'cat'
+	run_input 'READY\n' '"until":"READY"'
 	has "$(plain stdout)" $'READY\nREADY'
 	until_seen
 }
@@ -1496,10 +1496,10 @@ waits_for_mark() {
 	needs_plain
 	boris
 	start_task 'yes'
-	look '' '"wait":1500'
+	read_task '' '"wait":1500'
 	kill_task
 	before=$(peak)
-	on_terminal 'yes' '"wait":3000'
+	start_on_terminal 'yes' '"wait":3000'
 	is "$(result status)" '"running"'
 	kill_task
 	most $(($(peak) - before)) 512

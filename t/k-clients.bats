@@ -7,7 +7,7 @@ load helper
 
 # boris_for NAME [OPTION...]: starts boris for a client with this name
 boris_for() {
-	called "$1"
+	set_client "$1"
 	shift
 	boris "$@"
 }
@@ -57,7 +57,7 @@ send_together() {
 	run_bash 'echo hi' '{"wait_for_previous":true}'
 	is "$(result stdout)" '"hi\n"'
 	start_task 'read <gate' '{"wait_for_previous":false}'
-	look '' '"wait_for_previous":true'
+	read_task '' '"wait_for_previous":true'
 	is "$(result status)" '"running"'
 	release
 }
@@ -65,7 +65,7 @@ send_together() {
 @test "K1: the argument wait_for_previous is rejected for clients other than Gemini CLI" {
 	boris
 	run_bash 'echo hi' '{"wait_for_previous":true}'
-	refused '*unknown argument "wait_for_previous"*'
+	is_tool_error '*unknown argument "wait_for_previous"*'
 }
 
 # --- K2: the call limit
@@ -93,7 +93,7 @@ send_together() {
 	note+=" or stop it with kill_pid $(result pid)"
 	is "$(plain note)" "$note"
 	release
-	look '' '"wait":20000'
+	read_task '' '"wait":20000'
 	is "$(result stdout)" '"so far\nend\n"'
 }
 
@@ -104,12 +104,12 @@ send_together() {
 }
 
 @test "K2: a command that became a task at --call-limit is terminated at its timeout" {
-	hurried
+	use_fast_clock
 	boris --call-limit=3
 	run_bash 'read <gate' '{"timeout":15000}'
 	is "$(result status)" '"running"'
 	task=$(plain task_id)
-	until look && [ "$(result status)" != '"running"' ]; do
+	until read_task && [ "$(result status)" != '"running"' ]; do
 		pause 500
 	done
 	is "$(result status)" '"timed_out"'
@@ -121,18 +121,18 @@ send_together() {
 	call_bash 'echo first; read <gate' '{"timeout":8000}'
 	first=$id
 	run_bash 'touch ran'
-	refused "$STILL_QUEUED; running: echo first; read <gate"
+	is_tool_error "$STILL_QUEUED; running: echo first; read <gate"
 	release
 	answer $first
 	is "$(result stdout)" '"first\n"'
-	leave
+	stop_server
 	[ ! -e ran ]
 }
 
 @test "K2: a queued command starts as soon as the previous one has become a task" {
 	boris --call-limit=4
 	call_bash 'read <never'
-	begin
+	start_timer
 	pause 2000
 	run_bash 'echo second'
 	is "$(result stdout)" '"second\n"'
@@ -149,7 +149,7 @@ send_together() {
 	run_bash 'echo third'
 	is "$(result stdout)" '"third\n"'
 	release
-	look '' '"wait":20000'
+	read_task '' '"wait":20000'
 	is "$(result stdout)" '"second\n"'
 }
 
@@ -165,9 +165,9 @@ send_together() {
 		is "$(result status)" '"running"'
 	done
 	answer 111
-	refused "$STILL_QUEUED; $TEN_TASKS*"
+	is_tool_error "$STILL_QUEUED; $TEN_TASKS*"
 	answer 112
-	refused 'not run: *'
+	is_tool_error 'not run: *'
 	ten_started() { [ "$(sort -n started | tail -n 1)" = 10 ]; }
 	eventually ten_started
 }
@@ -187,7 +187,7 @@ send_together() {
 	done
 	release 3
 	for task in "${tasks[@]}"; do
-		look "$task" '{"wait":20000}'
+		read_task "$task" '{"wait":20000}'
 		is "$(plain stdout)" /
 	done
 }
@@ -199,9 +199,9 @@ send_together() {
 		call_bash "read <'$PWD/gate'" '{"cwd":"/","timeout":9000}'
 	done
 	call_bash 'echo x >begun; read <gate' '{"timeout":9000}'
-	begun begun
+	await_file begun
 	run_bash 'touch ran' '{"cwd":"'"$PWD"'"}'
-	refused "$STILL_QUEUED; 16 commands with an absolute cwd are running"
+	is_tool_error "$STILL_QUEUED; 16 commands with an absolute cwd are running"
 	[ ! -e ran ]
 	release 17
 }
@@ -221,7 +221,7 @@ send_together() {
 	seq 5000 | sed 's/.*/{"jsonrpc":"2.0","id":"u&","method":"tools\/list"}/' \
 		>&7 2>/dev/null 3>&- 6>&- 8>&- 9>&- &
 	writer=$!
-	begun mark
+	await_file mark
 	kill $writer || :
 }
 
@@ -239,15 +239,15 @@ send_together() {
 	start_ten_tasks
 	call_bash 'echo x >begun; read <never'
 	first=$id
-	begun begun
+	await_file begun
 	pause 500  # The second command has this time left when its turn comes.
 	run_bash 'touch ran'
 	error='not run: the command was queued for [23].* s, so it would have been'
 	error+=' terminated after 0.* s, because this client waits at most 3.0 s'
-	refused "$error; $TEN_TASKS*"
+	is_tool_error "$error; $TEN_TASKS*"
 	answer $first
 	has "$(plain note)" "the command was terminated after 3.0 s, $LONGEST"
-	leave
+	stop_server
 	[ ! -e ran ]
 }
 
@@ -256,7 +256,7 @@ send_together() {
 	start_ten_tasks
 	call_bash 'echo x >begun; read <gate'
 	first=$id
-	begun begun
+	await_file begun
 	call_bash 'read <never'
 	pause 1000
 	release
@@ -284,7 +284,7 @@ send_together() {
 @test "K2: a wait for one task ends at --call-limit" {
 	boris --call-limit=1
 	start_task 'read <gate'
-	look '' '"wait":60000'
+	read_task '' '"wait":60000'
 	is "$(result status)" '"running"'
 	has "$(plain note)" 'the wait ended after 1.'
 	release
@@ -301,19 +301,19 @@ send_together() {
 @test "K2: for Claude Code, a wait does not end at --call-limit" {
 	boris_for claude-code --call-limit=1 --structured=on
 	start_task 'sleep 1.5; echo done'
-	look '' '"wait":20000'
+	read_task '' '"wait":20000'
 	is "$(result stdout)" '"done\n"'
 }
 
 @test "K2: Codex receives a response within 300 s even if the command ignores SIGTERM" {
 	[ -z "$REAL" ] || skip 'it takes five minutes'
-	hurried
+	use_fast_clock
 	boris_for codex-mcp-client
-	begin
+	start_timer
 	call_bash "trap '' TERM; while :; do read -t 600 <>never; done" '{"timeout":299000}'
 	pause 200000
 	answer
-	most "$(took)" 299999
+	most "$(elapsed)" 299999
 }
 
 # --- K3: results that fit in what the client passes on
@@ -332,7 +332,7 @@ gemini-cli-mcp-client 38000'
 		like "$(result_text)" '*a
 [[]stdout truncated: 60606 characters in total, first * and last * shown; full output: /*[]]
 a*'
-		leave
+		stop_server
 	done <<<"$LIMITS"
 }
 
@@ -342,7 +342,7 @@ a*'
 		run_bash "$(long_output 60000); { $(long_output 60000); } >&2"
 		most ${#reply} $((limit + 1700))
 		is "$(result_text | grep -c 'full output: /')" 2
-		leave
+		stop_server
 	done <<<"$LIMITS"
 }
 
@@ -392,7 +392,7 @@ names_all_tasks() {
 	boris --result-limit=2000
 	start_described_tasks
 	run_tool task_output '{"task_id":"'"$(printf %0300d 0)"'"}'
-	refused 'task not found: *'
+	is_tool_error 'task not found: *'
 	names_all_tasks
 }
 
@@ -400,7 +400,7 @@ names_all_tasks() {
 	boris --result-limit=2000
 	start_described_tasks
 	run_bash true '{"run_in_background":true}'
-	refused '*10 background tasks*'
+	is_tool_error '*10 background tasks*'
 	names_all_tasks
 }
 
@@ -408,7 +408,7 @@ names_all_tasks() {
 	boris --result-limit=2000
 	start_described_tasks
 	call_bash "echo x >begun; read <gate # $(printf %0300d 0)"
-	begun begun
+	await_file begun
 	run_tool task_output '{}'
 	names_all_tasks
 	has "$(text)" 'running in the foreground: echo x'
@@ -434,7 +434,7 @@ long_path() {
 	boris --result-limit=2000
 	for letter in p € ü; do
 		run_bash true '{"cwd":"'"$(long_path $letter)"'"}'
-		refused 'cannot change to cwd /start*...*/end: *; the command was not run'
+		is_tool_error 'cannot change to cwd /start*...*/end: *; the command was not run'
 		most "$(result_text | wc -c)" 2000
 	done
 }
@@ -443,7 +443,7 @@ long_path() {
 	boris --edit --result-limit=2000
 	for letter in p € ü; do
 		run_tool edit '{"path":"'"$(long_path $letter)"'","old":"x","new":"y"}'
-		refused '/start*...*/end: cannot change the file: *'
+		is_tool_error '/start*...*/end: cannot change the file: *'
 		most "$(result_text | wc -c)" 2000
 	done
 }

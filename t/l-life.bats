@@ -30,13 +30,13 @@ slow_exit() {
 	boris
 	start_task 'sleep 600 & echo $! >child
 		trap "echo bye >bye; exit" TERM; read <gate'
-	begun child
-	begin
-	leave
+	await_file child
+	start_timer
+	stop_server
 	within 3000
 	is "$status $(<bye)" '0 bye'
-	gone "$pid"
-	gone child
+	is_gone "$pid"
+	is_gone child
 }
 
 # default_hup: Makes the server start with the default action for SIGHUP, even if
@@ -52,13 +52,13 @@ default_hup() {
 		run_bash 'sleep 600 & echo $! >left'
 		start_task 'echo $$ >task; read <gate'
 		call_bash 'echo $$ >running; read <gate'
-		begun left task running
-		begin
+		await_file left task running
+		start_timer
 		kill -$signal "$server"
-		died
+		await_exit
 		is $status 0
 		within 3000
-		gone left && gone task && gone running
+		is_gone left && is_gone task && is_gone running
 		rm left task running
 	done
 }
@@ -67,9 +67,9 @@ default_hup() {
 	default_hup
 	for signal in TERM INT HUP QUIT; do
 		boris
-		begin
+		start_timer
 		kill -$signal "$server"
-		died
+		await_exit
 		is $status 0
 		within 1000
 	done
@@ -84,14 +84,14 @@ default_hup() {
 	done
 	sixteen() { [ "$(wc -l <begun)" = 16 ]; }
 	eventually sixteen
-	begin
+	start_timer
 	kill -TERM "$server"
-	died
+	await_exit
 	is $status 0
 	within 3000
 	sixteen # The other two were not started.
 	while read -r pid; do
-		gone "$pid"
+		is_gone "$pid"
 	done <begun
 	is "$(grep -c 'session was closed' heard)" 18
 }
@@ -99,38 +99,38 @@ default_hup() {
 @test "L1: a stopped task is continued so that it can handle SIGTERM" {
 	boris
 	start_task 'echo $$ >stopped; kill -STOP $$; echo no'
-	begun stopped
-	begin
-	leave
+	await_file stopped
+	start_timer
+	stop_server
 	within 3000
-	gone stopped
+	is_gone stopped
 }
 
 @test "L1: a task receives SIGTERM only once if end of file on stdin is followed by a signal" {
 	boris
 	start_task 'trap "echo bye >>bye; exit" TERM; echo x >a; read <gate'
-	begun a
+	await_file a
 	pause 100 # A command younger than 50 ms gets SIGTERM twice (E2).
 	end_input
-	begun bye
+	await_file bye
 	kill -TERM "$server" 2>/dev/null || :
 	kill -HUP "$server" 2>/dev/null || :
-	died
-	eventually alone
+	await_exit
+	eventually has_no_processes
 	is "$(cat bye)" bye
 }
 
 @test "L1: a call that waits for a task is answered when boris exits" {
 	boris
 	start_task 'echo x >a; read <gate; :'
-	printed a
+	await_output a
 	call task_output '{"task_id":"'"$task"'","wait":60000}'
 	wait=$id
-	in_turn
+	sync_server
 	kill -TERM "$server"
 	answer $wait
 	is "$(result status) $(result exit_code) $(result note)" '"killed" 143 '
-	died
+	await_exit
 }
 
 # The command ends when boris has waited three times for 200 ms. The client must
@@ -139,10 +139,10 @@ default_hup() {
 	boris
 	call_bash 'head -c 60000 /dev/zero | tr "\0" "\042" | tee /dev/stderr
 		trap "sleep 0.6; exit 0" TERM; echo x >a; read <gate'
-	begun a
+	await_file a
 	waits=$id
 	kill -TERM "$server"
-	died
+	await_exit
 	is $status 0
 	answered $waits
 	is "$(tail -c 1 heard | od -An -tx1)" ' 0a'
@@ -154,17 +154,17 @@ default_hup() {
 		start_task "$(stubborn stubborn$i)"
 	done
 	start_task 'echo $$ >mild; read <gate'
-	begun stubborn{1,2,3,4} mild
-	begin
+	await_file stubborn{1,2,3,4} mild
+	start_timer
 	end_input
-	eventually gone mild
+	eventually is_gone mild
 	within 2000
-	died
-	least "$(took)" 4800
+	await_exit
+	least "$(elapsed)" 4800
 	within 7500
 	is $status 0
 	for i in 1 2 3 4; do
-		gone stubborn$i
+		is_gone stubborn$i
 	done
 }
 
@@ -174,76 +174,76 @@ default_hup() {
 exits_at_once() {
 	local pid
 	kill -TERM "$server"
-	died
+	await_exit
 	within 3000
 	is $status 0
 	for pid; do
-		there "$pid"
+		is_running "$pid"
 	done
-	eventually alone
+	eventually has_no_processes
 }
 
 @test "L1: a signal after end of file on stdin makes boris exit immediately" {
 	boris
 	start_task "$(stubborn pid)"
-	begun pid
-	begin
+	await_file pid
+	start_timer
 	end_input
-	until (($(took) >= 500)); do
-		there pid
+	until (($(elapsed) >= 500)); do
+		is_running pid
 		read -rt 0.05 -u 9 || :
 	done
 	exits_at_once pid
-	least "$(took)" 4800 # The task had the complete grace period.
+	least "$(elapsed)" 4800 # The task had the complete grace period.
 }
 
 @test "L1: a signal makes boris exit immediately while it waits for the last call" {
 	boris
 	call_bash 'trap "echo x >bye; exit" TERM; echo $$ >pid
 		while :; do read -t 600 <>never; done'
-	begun pid
+	await_file pid
 	end_input
 	pause 200
-	begin
+	start_timer
 	exits_at_once
-	begun bye
+	await_file bye
 }
 
 @test "L1: a second signal during the grace period makes boris exit immediately" {
 	boris
 	start_task "$(slow_exit 'trap : TERM')"
 	call_bash "$(stubborn pid2)"
-	begun pid pid2
+	await_file pid pid2
 	kill -TERM "$server"
-	begun term
-	begin
+	await_file term
+	start_timer
 	exits_at_once pid pid2
-	begun bye
+	await_file bye
 }
 
 @test "L1: a task can clean up even if boris receives SIGKILL right after SIGTERM" {
 	boris
 	start_task "$(slow_exit)"
-	begun pid
+	await_file pid
 	kill -TERM "$server"
 	kill -KILL "$server"
-	died
-	begun bye
-	eventually alone
+	await_exit
+	await_file bye
+	eventually has_no_processes
 }
 
 @test "L1: the guard process keeps working after it receives SIGTERM" {
 	needs_linux
 	boris
 	start_task "$(slow_exit 'trap : TERM')"
-	begun pid
-	guard=$(the_guard)
+	await_file pid
+	guard=$(guard_pid)
 	kill -TERM "$guard" "$server" "$(<pid)"
-	begun term
+	await_file term
 	kill -TERM "$guard" "$server"
-	died
-	begun bye
-	eventually alone
+	await_exit
+	await_file bye
+	eventually has_no_processes
 }
 
 # printing_daemon: Prints a command that starts a daemon. The daemon prints to
@@ -259,9 +259,9 @@ printing_daemon() {
 	needs setsid
 	boris
 	run_bash "$(printing_daemon)"
-	begun daemon
-	leave
-	eventually gone daemon
+	await_file daemon
+	stop_server
+	eventually is_gone daemon
 }
 
 @test "L1: a daemon that prints to a pipe receives SIGPIPE after boris was killed" {
@@ -269,11 +269,11 @@ printing_daemon() {
 	boris
 	start_task "$(printing_daemon)
 		sleep 600"
-	begun daemon
+	await_file daemon
 	kill -KILL "$server"
-	died
-	eventually gone daemon
-	eventually alone
+	await_exit
+	eventually is_gone daemon
+	eventually has_no_processes
 }
 
 @test "L1: the guard process closes its descriptors of finished tasks" {
@@ -281,9 +281,9 @@ printing_daemon() {
 	boris
 	for i in {1..100}; do
 		start_task true
-		look "$task" '{"wait":10000}'
+		read_task "$task" '{"wait":10000}'
 	done
-	most "$(ls "/proc/$(the_guard)/fd" | wc -l)" 5
+	most "$(ls "/proc/$(guard_pid)/fd" | wc -l)" 5
 }
 
 # call_often PREFIX N: Sends N calls with the ids PREFIX1 to PREFIXN.
@@ -311,12 +311,12 @@ close_with_queue() {
 	boris
 	call_bash 'echo x >begun; read <gate'
 	call_often q "$1"
-	begun begun
-	in_turn
-	begin
+	await_file begun
+	sync_server
+	start_timer
 	kill -TERM "$server"
-	died
-	elapsed=$(took)
+	await_exit
+	elapsed=$(elapsed)
 	is $status 0
 	answers=$(grep -c '"id":"q.*session was closed' heard)
 	# On a slow machine, boris may have given up on its reader (P10).
@@ -341,16 +341,16 @@ close_with_queue() {
 	queued=$id
 	call_bash 'touch ran' '{"run_in_background":true}'
 	queued_task=$id
-	begun pid
-	in_turn
+	await_file pid
+	sync_server
 	kill -TERM "$server"
 	trap '' PIPE
 	call_bash 'touch ran' 2>/dev/null || :
-	begin
+	start_timer
 	answer $queued
-	refused '*session was closed*'
+	is_tool_error '*session was closed*'
 	answer $queued_task
-	refused '*session was closed*'
+	is_tool_error '*session was closed*'
 	exits_at_once pid
 	[ ! -e ran ]
 }
@@ -364,22 +364,22 @@ close_with_queue() {
 	! linux_parts || run_bash 'set -m; sleep 600 & echo $! >job'
 	start_task '(sleep 600; true) & (trap "" HUP; sleep 600) &
 		echo x >a; read <gate'
-	begun a
-	leave
+	await_file a
+	stop_server
 	is $status 0
-	none_left
+	kill_processes_left
 }
 
 @test "L3: a process started with setsid survives the exit of boris" {
 	needs setsid
 	boris
 	run_bash 'setsid sh -c "echo \$\$ >far; exec sleep 600" & true'
-	begun far
-	leave
+	await_file far
+	stop_server
 	is $status 0
-	there far
+	is_running far
 	kill "$(cat far)"
-	eventually gone far
+	eventually is_gone far
 }
 
 # zombies: Prints the pids of the server's children that are zombies.
@@ -402,7 +402,7 @@ descriptors() {
 		run_bash 'head -c 40000 /dev/zero | tr "\0" a' '{"stdin":"x"}' \
 			'{"progressToken":1}'
 		start_task "exit $i"
-		look "$task" '{"wait":10000}'
+		read_task "$task" '{"wait":10000}'
 		call_bash 'read <gate'
 		cancel $id
 		run_bash 'read <gate' '{"timeout":50}'
@@ -442,10 +442,10 @@ descriptors() {
 		run_bash 'head -c 40000 /dev/zero | tr "\0" a'
 		start_task 'head -c 90000 /dev/zero | tr "\0" a; echo x >a
 			read <gate'
-		begun a
+		await_file a
 		least "$(find tmp -type f | wc -l)" 1
 		$how $server
-		died
+		await_exit
 		is "$(find tmp -type f)" ''
 		rm a
 	done
@@ -454,16 +454,16 @@ descriptors() {
 @test "L3: no process remains if the client dies in the middle of a response" {
 	boris
 	start_task 'echo $$ >pid; read <gate'
-	begun pid
+	await_file pid
 	for i in 1 2 3 4 5; do
 		call_bash 'head -c 30000 /dev/zero | tr "\0" a'
 	done
 	head -c 1000 <&8 >/dev/null
 	exec 8<&-
 	end_input
-	eventually exited
-	gone pid
-	none_left
+	eventually has_exited
+	is_gone pid
+	kill_processes_left
 	left=1
 }
 
@@ -480,13 +480,13 @@ start_all_kinds() {
 	run_bash 'head -c 100000 /dev/zero | tr "\0" a'
 	[ -e "$(plain stdout_file)" ]
 	call_bash 'echo x >last; read <gate'
-	begun stubborn last
+	await_file stubborn last
 }
 
 # nothing_remains: Waits until all processes have been terminated, and fails if
 # files remain.
 nothing_remains() {
-	eventually alone
+	eventually has_no_processes
 	is "$(compgen -G 'tmp/*')" ''
 }
 
@@ -495,7 +495,7 @@ nothing_remains() {
 	boris
 	start_all_kinds
 	kill -KILL "$server"
-	died
+	await_exit
 	is $status 137
 	nothing_remains
 }
@@ -505,7 +505,7 @@ nothing_remains() {
 	boris
 	start_all_kinds
 	kill -KILL -- "-$server"
-	died
+	await_exit
 	is $status 137
 	nothing_remains
 }
@@ -521,8 +521,8 @@ nothing_remains() {
 		echo x >"$other"
 	done
 	kill -KILL "$server"
-	died
-	eventually alone
+	await_exit
+	eventually has_no_processes
 	[ ! -e "$file" ]
 	is "$(ls tmp | wc -l)" 8
 	rm tmp/*
@@ -537,8 +537,8 @@ nothing_remains() {
 			until [ "$(wc -l <got)" = 2 ]; do
 				read -t 1 <>never
 			done'
-		died
-		eventually alone
+		await_exit
+		eventually has_no_processes
 		[ "$(wc -l <got)" != 2 ] || return 0
 	done
 	fail 'no command got SIGTERM twice'
@@ -551,19 +551,19 @@ nothing_remains() {
 		while :; do read -t 1 <>never; done'
 	start_task 'trap "sleep 1.5; echo bye >bye; exit" TERM; echo x >other
 		while :; do read -t 1 <>never; done'
-	begun pid other
+	await_file pid other
 	pause 100 # A command younger than 50 ms gets SIGTERM twice (E2).
-	begin
+	start_timer
 	kill -TERM "$server"
-	begun terms
+	await_file terms
 	pause 300 # Let boris send SIGTERM to both tasks.
 	kill -KILL "$server"
-	died
-	eventually gone pid
-	least "$(took)" 4800
+	await_exit
+	eventually is_gone pid
+	least "$(elapsed)" 4800
 	within 7000
 	is "$(<terms) $(<bye)" 'x bye'
-	eventually alone
+	eventually has_no_processes
 }
 
 @test "L4: a child that a SIGTERM handler forks is terminated after boris was killed" {
@@ -571,10 +571,10 @@ nothing_remains() {
 	boris
 	start_task 'trap "sleep 600 & exit" TERM; echo x >begun
 		while :; do read -t 1 <>never; done'
-	begun begun
+	await_file begun
 	kill -KILL "$server"
-	died
-	eventually alone
+	await_exit
+	eventually has_no_processes
 }
 
 @test "L4: a process that forks continuously is terminated after boris was killed" {
@@ -582,10 +582,10 @@ nothing_remains() {
 	boris
 	call_bash 'trap "" TERM; h() { [ -e forks ] && h & }; : >forks; h
 		echo x >begun; sleep 600'
-	begun begun
+	await_file begun
 	kill -KILL "$server"
-	died
-	eventually alone
+	await_exit
+	eventually has_no_processes
 	rm forks
 }
 
@@ -596,11 +596,11 @@ CLEAN_UP='trap "read -t 0.2 <>never; echo x >bye; exit" TERM
 	needs_linux
 	boris
 	call_bash "$CLEAN_UP" '{"timeout":60000}'
-	begun pid
+	await_file pid
 	kill -KILL "$server"
-	died
-	begun bye
-	eventually alone
+	await_exit
+	await_file bye
+	eventually has_no_processes
 }
 
 @test "L4: a command that became a task can clean up after boris was killed" {
@@ -608,11 +608,11 @@ CLEAN_UP='trap "read -t 0.2 <>never; echo x >bye; exit" TERM
 	boris --on-timeout=background
 	run_bash "$CLEAN_UP" '{"timeout":100}'
 	is "$(result status)" '"running"'
-	begun pid
+	await_file pid
 	kill -KILL "$server"
-	died
-	begun bye
-	eventually alone
+	await_exit
+	await_file bye
+	eventually has_no_processes
 }
 
 # --- L4: the guard process
@@ -623,27 +623,27 @@ start_guarded() {
 	needs_linux
 	[ -e /proc/self/task/$$/children ] || skip 'no list of children in /proc'
 	boris
-	is "$(the_guard)" '' # It starts with the first command.
+	is "$(guard_pid)" '' # It starts with the first command.
 	run_bash "$@"
-	guard=$(the_guard)
+	guard=$(guard_pid)
 	isnt "$guard" ''
 }
 
 # guard_was_replaced: Succeeds if boris has another guard process than before.
 guard_was_replaced() {
 	local now
-	now=$(the_guard) && [ -n "$now" ] && [ "$now" != "$guard" ]
+	now=$(guard_pid) && [ -n "$now" ] && [ "$now" != "$guard" ]
 }
 
 @test "L4: if the guard process is killed, the next command starts a new one" {
 	start_guarded 'sleep 600 &'
 	kill -KILL "$guard"
-	eventually gone "$guard"
+	eventually is_gone "$guard"
 	run_bash true
 	guard_was_replaced
 	kill -KILL "$server"
-	died
-	eventually alone
+	await_exit
+	eventually has_no_processes
 }
 
 @test "L4: if the guard process is stopped, the next command continues it" {
@@ -652,24 +652,24 @@ guard_was_replaced() {
 	eventually grep -q '^State:.T' "/proc/$guard/status"
 	run_bash true
 	kill -KILL "$server"
-	died
-	eventually alone
+	await_exit
+	eventually has_no_processes
 }
 
 @test "L4: if the guard process is killed while a task runs, boris replaces it immediately" {
 	start_guarded 'sleep 600' '{"run_in_background":true}'
 	kill -KILL "$guard"
-	eventually gone "$guard"
+	eventually is_gone "$guard"
 	eventually guard_was_replaced
 	kill -KILL "$server"
-	died
-	eventually alone
+	await_exit
+	eventually has_no_processes
 }
 
 @test "L4: the guard process starts with the first command and exits together with boris" {
 	start_guarded true
-	leave
-	reaped "$guard"
+	stop_server
+	is_reaped "$guard"
 }
 
 @test "L4: the guard process inherits no descriptor from the client" {
@@ -687,8 +687,8 @@ guard_was_replaced() {
 @test "L4: boris exits normally if the guard process is stopped" {
 	start_guarded true
 	kill -STOP "$guard"
-	begin
-	leave
+	start_timer
+	stop_server
 	within 2000
 	is $status 0
 }
@@ -701,6 +701,6 @@ guard_was_replaced() {
 	for i in 1 2 3; do
 		run_bash 'head -c 300000 /dev/zero | tr "\0" a'
 	done
-	rollup=/proc/$(the_guard)/smaps_rollup
+	rollup=/proc/$(guard_pid)/smaps_rollup
 	most "$(awk '/^Private/ { n += $2 } END { print n }' "$rollup")" 96
 }

@@ -116,7 +116,7 @@ is_error() {
 	start
 	stateless_call bash '{"cmd":"ls"}'
 	is_stateless
-	refused '*cmd*'
+	is_tool_error '*cmd*'
 }
 
 @test "M8: the result about a running task has resultType complete" {
@@ -259,16 +259,16 @@ is_error() {
 
 @test "M8: a notification with an unsupported version receives no response" {
 	start
-	tell notifications/initialized '{"_meta":{'"$META"'}}'
-	tell notifications/roots/list_changed '{"_meta":{'"$META"'}}'
-	tell notifications/nope '{"_meta":{"'$VERSION'":"1900-01-01"}}'
-	tell tools/list '{"_meta":{'"$META"'}}'
+	notify notifications/initialized '{"_meta":{'"$META"'}}'
+	notify notifications/roots/list_changed '{"_meta":{'"$META"'}}'
+	notify notifications/nope '{"_meta":{"'$VERSION'":"1900-01-01"}}'
+	notify tools/list '{"_meta":{'"$META"'}}'
 	next_is_ping
 }
 
 @test "M8: tools/call without an id does not run the command" {
 	start
-	tell tools/call '{"name":"bash","arguments":{"command":"touch ran"},"_meta":{'"$META"'}}'
+	notify tools/call '{"name":"bash","arguments":{"command":"touch ran"},"_meta":{'"$META"'}}'
 	next_is_ping
 	stateless_bash true
 	[ ! -e ran ]
@@ -289,12 +289,12 @@ is_error() {
 	quote 'trap "echo bye; exit" TERM; echo one; echo $$ >pid; read <gate'
 	stateless_request 6 bash '{"command":'"$quoted"'}' '"progressToken":0'
 	notice
-	begun pid
-	tell notifications/cancelled '{"requestId":6,"_meta":{"'$VERSION'":"1900-01-01"}}'
-	eventually gone pid
+	await_file pid
+	notify notifications/cancelled '{"requestId":6,"_meta":{"'$VERSION'":"1900-01-01"}}'
+	eventually is_gone pid
 	modern tools/list
 	is ${#notices[@]} 0
-	leave
+	stop_server
 	unanswered 6
 }
 
@@ -324,7 +324,7 @@ listen() {
 
 # subscribe ID: sends the request, and reads the acknowledgement
 subscribe() {
-	listen "$1" && hear &&
+	listen "$1" && read_reply &&
 		is "$(get method)" '"notifications/subscriptions/acknowledged"'
 }
 
@@ -343,10 +343,10 @@ subscribe() {
 	start
 	subscribe 7
 	end_input
-	hear
+	read_reply
 	is "$(get -v id) $(get result resultType)" '7 "complete"'
 	is "$(get -v result _meta $SUBSCRIPTION)" 7
-	died
+	await_exit
 	is $status 0
 }
 
@@ -358,8 +358,8 @@ subscribe() {
 	for id in '"x"' 0 1.0 '"a\u0062"'; do
 		cancel "$id"
 	done
-	in_turn
-	leave
+	sync_server
+	stop_server
 	for id in '"x"' 0 1.0 '"a\u0062"'; do
 		unanswered "$id"
 	done
@@ -462,13 +462,13 @@ subscribe() {
 	call_bash 'echo $$ >pid; read <gate'
 	running=$id
 	stateless_request '"queued"' bash '{"command":"touch ran"}'
-	begun pid
+	await_file pid
 	cancel '"queued"'
 	cancel $running
 	stateless_bash 'echo next'
 	is_stateless
 	is "$(result stdout)" '"next\n"'
-	leave
+	stop_server
 	unanswered $running
 	unanswered '"queued"'
 	[ ! -e ran ]
@@ -506,7 +506,7 @@ subscribe() {
 		[ $version = none ] || hello $version
 		for line in "[$one]" "[$one,$one]" '[]' '[1]' "[$stateless]"; do
 			send "$line"
-			hear
+			read_reply
 			is "$version $(code) $(get id)" "$version -32600 null"
 			like "$(get error message)" '*@(array|batch)*'
 			next_is_ping
@@ -518,10 +518,10 @@ subscribe() {
 # --- M13 and M14: what makes real clients fail
 
 @test "M13: boris answers server/discover within two seconds of its start" {
-	begin
+	start_timer
 	start
 	request '"server-discover-probe-1"' server/discover '{"_meta":{'"$META"'}}'
-	hear
+	read_reply
 	within 2000
 	is "$(get id)" '"server-discover-probe-1"'
 	is "$(get result supportedVersions 0)" '"2026-07-28"'
@@ -530,10 +530,10 @@ subscribe() {
 @test "M13: after server/discover, boris exits within a second of SIGTERM" {
 	start
 	modern server/discover
-	begin
+	start_timer
 	end_input
 	kill -TERM "$server" 2>/dev/null || : # It may have exited already.
-	died
+	await_exit
 	within 1000
 }
 
@@ -658,11 +658,11 @@ is_escaped() {
 @test "M14.19: Unicode line separators are escaped in ids" {
 	boris
 	request '"'"$ALL_BREAKS"'"' ping
-	hear
+	read_reply
 	is_escaped "$ALL_ESCAPED"
 	is "$(get -s id)" "$ALL_BREAKS"
 	request '"'"$ALL_BREAKS"'"' "no/$BREAKS"
-	hear
+	read_reply
 	is_escaped "$ALL_ESCAPED"
 }
 
@@ -682,9 +682,9 @@ is_escaped() {
 	quote 'echo $BASHPID >pid; read <gate'
 	request '"'"$ALL_BREAKS"'"' tools/call \
 		'{"name":"bash","arguments":{"command":'"$quoted"'}}'
-	begun pid
+	await_file pid
 	cancel '"'"$ALL_BREAKS"'"'
-	eventually gone pid
+	eventually is_gone pid
 	next_is_ping
 }
 

@@ -101,7 +101,7 @@ print_in_pieces() {
 next_piece() {
 	pieces=$((${pieces-0} + 1))
 	eventually written_pieces $pieces
-	look
+	read_task
 	release
 }
 
@@ -114,7 +114,7 @@ written_pieces() {
 	boris
 	print_in_pieces 'a\033' '[3' '1mb\033]0;t' 't\033' '\\c'
 	for piece in 1 2 3 4 5; do next_piece; done
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(plain stdout)" abc
 }
 
@@ -129,7 +129,7 @@ written_pieces() {
 	next_piece
 	is "$(result stdout)" '"abc\nxycdef"'
 	next_piece
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(plain stdout)" $'abc\nzycdef'
 }
 
@@ -137,7 +137,7 @@ written_pieces() {
 	boris
 	print_in_pieces '\360\237' '\230' '\200\n'
 	for piece in 1 2 3; do next_piece; done
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(plain stdout)" $'\xf0\x9f\x98\x80'
 }
 
@@ -518,7 +518,7 @@ written_pieces() {
 @test "O4: the argument truncate also applies to the output of a task" {
 	boris --truncate=tail
 	start_task 'seq 8500' '{"truncate":"both"}'
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	has "$(plain stdout)" 'omitted here'
 }
 
@@ -587,7 +587,7 @@ save_files() {
 		boris
 		run_bash "umask 022; $(as 40000 a)"
 		is "$(ls -l "$(plain stdout_file)" | cut -c 1-10)" -rw-------
-		leave
+		stop_server
 	done
 }
 
@@ -641,7 +641,7 @@ has_raw_file() {
 	run_bash "$(as 40000 a)"
 	file=$(plain stdout_file)
 	like "$file" '/tmp/?*'
-	leave
+	stop_server
 	is $status 0
 	[ ! -e "$file" ]
 }
@@ -730,11 +730,11 @@ has_raw_file() {
 @test "O5: if a saved file was removed, the result gives the reason instead of its name" {
 	boris --save-limit=1
 	start_task 'yes abcdefg | head -c 1048576'
-	eventually reaped "$pid"
+	eventually is_reaped "$pid"
 	for i in 1 2 3 4; do
 		run_bash 'yes abcdefg | head -c 1048576'
 	done
-	look
+	read_task
 	is "$(result stdout_chars) $(result stdout_file)" '1048576 '
 	has "$(plain stdout)" 'full output not saved: '
 	lacks "$(plain stdout)" 'full output: /'
@@ -832,8 +832,8 @@ free_bytes() {
 			echo >&2
 			echo >ended$i"
 	done
-	begun ended1 ended2 ended3 ended4
-	eventually reaped "$pid"
+	await_file ended1 ended2 ended3 ended4
+	eventually is_reaped "$pid"
 	most "$(saved_bytes)" $((32 << 18))
 }
 
@@ -855,7 +855,7 @@ meminfo() {
 		is_incomplete \
 			'the files of this session reached a quarter of the free memory'
 		is "$kind $(saved_bytes)" "$kind $((5000 << 10))"
-		leave
+		stop_server
 	done
 }
 
@@ -925,7 +925,7 @@ limited_to() {
 	boris
 	for n in 199 100001; do
 		run_bash true '{"limit":'$n'}'
-		refused '*limit*200*100000*'
+		is_tool_error '*limit*200*100000*'
 	done
 }
 
@@ -940,10 +940,10 @@ limited_to() {
 	boris
 	start_task 'echo x; echo x >a; read <gate
 		printf "%190s" "" | sed "s/ /\xe2\x82\xac/g"' '{"limit":200}'
-	printed a
-	look "$task" '{"new":true}'
+	await_output a
+	read_task "$task" '{"new":true}'
 	release
-	look "$task" '{"new":true,"wait":10000}'
+	read_task "$task" '{"new":true,"wait":10000}'
 	is "$(stdout_size)" 570
 }
 
@@ -992,15 +992,15 @@ limited_to() {
 
 @test "O9: NUL bytes do not make the output of a terminal count as binary" {
 	boris
-	on_terminal 'head -c 400 /dev/zero; echo text'
+	start_on_terminal 'head -c 400 /dev/zero; echo text'
 	is "$(plain stdout)" text
 }
 
 @test "O9: the output of a running task can count as binary" {
 	boris
 	start_task 'head -c 5000 /dev/zero; echo x >1; read <gate'
-	printed 1
-	look
+	await_output 1
+	read_task
 	has "$(plain stdout)" 'binary data, 5000 bytes in total, first 0 char'
 	release
 }
@@ -1008,18 +1008,18 @@ limited_to() {
 @test "O9: new output of a task is shown even if its earlier output was binary" {
 	boris
 	start_task 'head -c 5000 /dev/zero; echo x >1; read <gate; echo end'
-	printed 1
-	look
+	await_output 1
+	read_task
 	release
-	look "$task" '{"wait":10000,"new":true}'
+	read_task "$task" '{"wait":10000,"new":true}'
 	has "$(plain stdout)" end
 }
 
 @test "O6: ping is answered immediately while a command prints without end" {
 	boris
 	call_bash 'echo x >begun; yes' '{"timeout":1000}'
-	begun begun
-	begin
+	await_file begun
+	start_timer
 	next_is_ping
 	within 500
 	answer 1
@@ -1103,7 +1103,7 @@ progress_token() {
 # print_slowly: Runs a command with progress that prints 25 lines in more than a
 # second.
 print_slowly() {
-	begin
+	start_timer
 	run_bash 'for i in {1..25}; do echo $i; read -t 0.05 <>never; done' \
 		'{}' "$(progress_token 1)"
 }
@@ -1111,7 +1111,7 @@ print_slowly() {
 @test "O7: the progress value always increases and is the elapsed time in seconds" {
 	boris
 	print_slowly
-	elapsed=$(took)
+	elapsed=$(elapsed)
 	last=-1
 	for reply in "${notices[@]}"; do
 		least "$(progress)" $((last + 1))
@@ -1124,7 +1124,7 @@ print_slowly() {
 	boris
 	print_slowly
 	least ${#notices[@]} 2
-	most ${#notices[@]} $(($(took) / 100 + 2))
+	most ${#notices[@]} $(($(elapsed) / 100 + 2))
 }
 
 @test "O7: progress notifications do not repeat earlier output" {
@@ -1151,7 +1151,7 @@ print_slowly() {
 	call_bash 'echo hi; echo x >begun; read <gate' \
 		'{"run_in_background":true}' "$(progress_token 1)"
 	answer
-	begun begun
+	await_file begun
 	next_is_ping
 	is ${#notices[@]} 0
 }
@@ -1188,7 +1188,7 @@ print_slowly() {
 			'{}' "$(progress_token $i)"
 	done
 	start_task 'read -t 0.3 <>never'
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(all method | tail -n 2 | xargs)" ''
 }
 
@@ -1204,7 +1204,7 @@ print_slowly() {
 			read -t 0.12 <>never; echo three' \
 			'{}' "$(progress_token $i)"
 	done
-	leave
+	stop_server
 	least "$(grep -c notifications/progress trace)" 3
 	is "$(grep notifications/progress trace | grep -c exit_code)" 0
 }
@@ -1213,12 +1213,12 @@ print_slowly() {
 	boris
 	call_bash 'trap "" TERM; echo one; echo x >begun; read <gate
 		echo two; read <gate' '{}' "$(progress_token 1)"
-	begun begun
+	await_file begun
 	notice
 	cancel $id
-	in_turn
+	sync_server
 	release
-	in_turn
+	sync_server
 	is ${#notices[@]} 0
 	release
 	run_bash 'echo next'
@@ -1226,12 +1226,12 @@ print_slowly() {
 }
 
 @test "O7: a progress notification is sent after ten seconds without output" {
-	hurried
+	use_fast_clock
 	boris
-	begin
+	start_timer
 	call_bash 'read <gate' '{}' "$(progress_token 1)"
 	notice
-	least "$(took)" 9000
+	least "$(elapsed)" 9000
 	within 15000
 	least "$(progress)" 9000
 	release

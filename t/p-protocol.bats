@@ -13,20 +13,20 @@ EMPTY_VALUES='null "" 0 false [] {}'
 # initialize VERSION: Sends initialize and reads the response.
 initialize() {
 	send "${HELLO/2025-11-25/$1}"
-	hear
+	read_reply
 }
 
 # ping ID [PARAMS]: Sends a ping and reads the next line.
 ping() {
 	request "$1" ping ${2+"$2"}
-	hear
+	read_reply
 }
 
 # rejects_line LINE CODE ID: Fails if boris does not answer LINE with this error
 # code and id and then continue to serve.
 rejects_line() {
 	send "$1"
-	hear
+	read_reply
 	is "$1 -> $(code) $(get -v id)" "$1 -> $2 $3"
 	next_is_ping
 }
@@ -55,7 +55,7 @@ ignores() {
 	done
 }
 
-# not_run: Fails if an earlier command has created the file `ran`.
+# not_run: Fails if an earlier command has created the file `post_bash_and_read`.
 not_run() {
 	run_bash 'ls ran'
 	is "$(result exit_code)" 2
@@ -68,7 +68,7 @@ not_run() {
 		start
 		initialize $version
 		is "$(get -v id) $(get result protocolVersion)" "0 \"$version\""
-		leave
+		stop_server
 	done
 }
 
@@ -79,7 +79,7 @@ not_run() {
 		is "$(get result capabilities)" '{"tools":{}}'
 		is "$(get -k result | sort | xargs)" \
 			'capabilities instructions protocolVersion serverInfo'
-		leave
+		stop_server
 	done
 }
 
@@ -98,7 +98,7 @@ not_run() {
 		is "$(get -n result tools)" 2
 		run_bash 'exit 3'
 		is "$(result exit_code)" 3
-		leave
+		stop_server
 	done
 }
 
@@ -108,7 +108,7 @@ not_run() {
 		initialize $version
 		least "$(get -n result instructions)" 30
 		most "$(get -n result instructions)" 500
-		leave
+		stop_server
 	done
 }
 
@@ -208,7 +208,7 @@ not_run() {
 	boris
 	start_task 'read <gate'
 	hello 2024-11-05
-	look
+	read_task
 	is "$(result status)" '"running"'
 }
 
@@ -216,7 +216,7 @@ not_run() {
 	start
 	cancellation='{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}'
 	send "$cancellation" "$HELLO" "$cancellation"
-	hear
+	read_reply
 	is "$(get -v id)" 0
 	is "$(get result protocolVersion)" '"2025-11-25"'
 	next_is_ping
@@ -249,14 +249,14 @@ not_run() {
 @test "P1: a message that ends with CR LF is accepted" {
 	start
 	send "$HELLO"$'\r'
-	hear
+	read_reply
 	is "$(get result protocolVersion)" '"2025-11-25"'
 }
 
 @test "P1: a byte order mark at the start of the input is ignored" {
 	start
 	send $'\xef\xbb\xbf'"$HELLO"
-	hear
+	read_reply
 	is "$(get result protocolVersion)" '"2025-11-25"'
 }
 
@@ -268,21 +268,21 @@ not_run() {
 @test "P1: white space between the tokens of a message is ignored" {
 	start
 	send $' \t {"jsonrpc" : "2.0" , "id" : 2 , "method" : "ping" } \t \r'
-	hear
+	read_reply
 	is "$(get -v id) $(get result)" '2 {}'
 }
 
 @test "P1: Unicode escapes in the names of JSON members are decoded" {
 	start
 	send '{"\u006asonrpc":"2.0","\u0069d":1,"m\u0065thod":"p\u0069ng"}'
-	hear
+	read_reply
 	is "$(get -v id) $(get result)" '1 {}'
 }
 
 @test "P1: if a JSON member occurs twice, the last one is used" {
 	start
 	send '{"jsonrpc":"2.0","\u0069d":1,"method":"ping","id":3}'
-	hear
+	read_reply
 	is "$(get -v id) $(get result)" '3 {}'
 }
 
@@ -293,7 +293,7 @@ not_run() {
 		printf %s "${message:i:1}" >&7
 	done
 	echo >&7
-	hear
+	read_reply
 	is "$(get -v id)" 1
 }
 
@@ -311,14 +311,14 @@ not_run() {
 @test "P2: an error response contains the id exactly as it was sent" {
 	boris
 	request '"a\u0062"' nope
-	hear
+	read_reply
 	is "$(get -v id)" '"a\u0062"'
 }
 
 @test "P2: a tool result contains the id exactly as it was sent" {
 	boris
 	send "$(bash_request 1.0 true)"
-	hear
+	read_reply
 	is "$(get -v id)" 1.0
 }
 
@@ -334,7 +334,7 @@ not_run() {
 		ping "$id"
 		is "$(get -v id) $(code)" 'null -32600'
 	done
-	in_turn
+	sync_server
 }
 
 @test "P2: a lone surrogate in an id is replaced with U+FFFD" {
@@ -396,14 +396,14 @@ not_run() {
 @test "P3: a NUL byte between tokens is rejected with error -32700" {
 	boris
 	printf '{"jsonrpc":"2.0","id":1,\0"method":"ping"}\n' >&7
-	hear
+	read_reply
 	is "$(code) $(get id)" '-32700 null'
 }
 
 @test "P3: the message of a parse error has only one line" {
 	boris
 	send '{'
-	hear
+	read_reply
 	like "$(get error message)" '"?*"'
 	lacks "$(get error message)" '\n'
 }
@@ -412,7 +412,7 @@ not_run() {
 	boris
 	head -c 100000 /dev/zero | tr '\0' '[' >&7
 	send ''
-	hear
+	read_reply
 	is "$(code) $(get id)" '-32700 null'
 	next_is_ping
 }
@@ -421,7 +421,7 @@ not_run() {
 	boris
 	yes '{"a":' | head -n 20000 | tr -d '\n' >&7
 	send ''
-	hear
+	read_reply
 	is "$(code) $(get id)" '-32700 null'
 	next_is_ping
 }
@@ -439,7 +439,7 @@ not_run() {
 		yes '"id":1,' | head -n 100000 | tr -d '\n'
 		printf '"id":2,"method":"ping"}\n'
 	} >&7
-	hear
+	read_reply
 	is "$(get -v id)" 2
 }
 
@@ -495,7 +495,7 @@ not_run() {
 	ignores '{"jsonrpc":"2.0","method":"notifications/initialized"}' \
 		'{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}' \
 		'{"jsonrpc":"2.0","method":"notifications/nope","params":{"a":1}}'
-	tell notifications/progress '{"progressToken":1,"progress":1}'
+	notify notifications/progress '{"progressToken":1,"progress":1}'
 	next_is_ping
 }
 
@@ -514,7 +514,7 @@ not_run() {
 
 @test "P3: tools/call without an id does not run the command" {
 	boris
-	tell tools/call '{"name":"bash","arguments":{"command":"touch ran"}}'
+	notify tools/call '{"name":"bash","arguments":{"command":"touch ran"}}'
 	next_is_ping
 	run_bash true
 	[ ! -e ran ]
@@ -618,7 +618,7 @@ rejects_arguments() {
 	shift
 	run_tool bash "$arguments"
 	for part; do
-		refused "*$part*" || fail "for $arguments: $reply" || return
+		is_tool_error "*$part*" || fail "for $arguments: $reply" || return
 	done
 }
 
@@ -639,7 +639,7 @@ rejects_values() {
 # names set the same argument.
 two_names() {
 	run_tool "$1" "$2"
-	refused "\"$3\" and \"$4\" set the same argument; give only one of them*"
+	is_tool_error "\"$3\" and \"$4\" set the same argument; give only one of them*"
 }
 
 @test "P4: bash without command, check_pid and kill_pid is rejected" {
@@ -647,7 +647,7 @@ two_names() {
 	rejects_arguments '{}' command check_pid kill_pid
 	rejects_arguments '{"timeout":1000}' command
 	ask tools/call '{"name":"bash"}'
-	refused '*command*'
+	is_tool_error '*command*'
 }
 
 @test "P4: bash with only empty arguments is rejected" {
@@ -757,7 +757,7 @@ boris_to_fill() {
 
 @test "P4: text is typed as usual if all optional arguments are given as empty values" {
 	boris_to_fill
-	on_terminal cat '"wait":1'
+	start_on_terminal cat '"wait":1'
 	for empty in $EMPTY_VALUES; do
 		call_filled bash '"task_id":"'"$task"'","input":"x\n","until":"x"'
 		call_filled bash '"task_id":"'"$task"'","input":"","wait":1'
@@ -800,8 +800,8 @@ boris_to_fill() {
 @test "P4: the task id 0e345678 is not mistaken for the number 0" {
 	boris
 	for name in 0e345678 00e00000; do
-		look "$name"
-		refused "task not found: $name*"
+		read_task "$name"
+		is_tool_error "task not found: $name*"
 	done
 }
 
@@ -822,7 +822,7 @@ boris_to_fill() {
 @test "P4: task_output accepts the arguments block and timeout of other servers" {
 	boris
 	start_task 'echo hi'
-	look "$task" '{"block":true,"timeout":10000}'
+	read_task "$task" '{"block":true,"timeout":10000}'
 	is "$(result status)" '"completed"'
 }
 
@@ -837,15 +837,15 @@ boris_to_fill() {
 
 # waits_for MS ARGUMENTS: Fails if task_output does not wait for MS milliseconds.
 waits_for() {
-	begin
-	look "$task" "$2"
+	start_timer
+	read_task "$task" "$2"
 	is "$2 $(result status)" "$2 \"running\""
-	least "$(took)" $(($1 - 500))
+	least "$(elapsed)" $(($1 - 500))
 	within $(($1 + 1000))
 }
 
 @test "P4: task_output waits if block is true or timeout is given" {
-	hurried
+	use_fast_clock
 	boris
 	start_task 'read <gate'
 	waits_for 30000 '{"block":true}'
@@ -854,7 +854,7 @@ waits_for() {
 }
 
 @test "P4: task_output does not wait if block is false" {
-	hurried
+	use_fast_clock
 	boris
 	start_task 'read <gate'
 	waits_for 0 '{"block":false,"timeout":20000}'
@@ -905,7 +905,7 @@ waits_for() {
 	boris
 	for value in 1.55e1 15e-1 1e-1 0.1 1e-400 1e400 1.0000000000000000000001; do
 		run_bash 'touch ran' '{"limit":'$value'}'
-		refused "argument \"limit\" must be an integer from 200 to 100000, not $value"
+		is_tool_error "argument \"limit\" must be an integer from 200 to 100000, not $value"
 	done
 	[ ! -e ran ]
 }
@@ -913,8 +913,8 @@ waits_for() {
 @test "P4: the error about unknown arguments names each one and the tool that accepts it" {
 	boris
 	start_task 'read <gate'
-	look "$task" '{"lines":5,"cwd":"/"}'
-	refused 'unknown arguments "lines"*"cwd" (an argument of bash); task_output accepts *'
+	read_task "$task" '{"lines":5,"cwd":"/"}'
+	is_tool_error 'unknown arguments "lines"*"cwd" (an argument of bash); task_output accepts *'
 	lacks "$(text)" block
 }
 
@@ -937,14 +937,14 @@ waits_for() {
 	boris
 	long=$(printf %0500d 0)
 	run_tool bash '{"command":"touch ran","x'$long'":1}'
-	refused 'unknown argument "x0000*...*command*'
+	is_tool_error 'unknown argument "x0000*...*command*'
 	not_run
 }
 
 @test "P4: an error names at most ten unknown arguments" {
 	boris
 	run_tool bash "{$(seq -s, -f '"n%g":1' 100000),\"command\":\"touch ran\"}"
-	refused 'unknown arguments "n1"*"n10"*'
+	is_tool_error 'unknown arguments "n1"*"n10"*'
 	lacks "$(text)" n11
 	not_run
 }
@@ -953,7 +953,7 @@ waits_for() {
 	boris
 	long=$(printf %0500d 0)
 	run_tool task_output '{"task_id":"x\n'$long'"}'
-	refused 'task not found: x?n000*'
+	is_tool_error 'task not found: x?n000*'
 	most "$(text | wc -c)" 400
 }
 
@@ -962,25 +962,25 @@ waits_for() {
 	start_task 'read <gate'
 	for value in 1.5 true '["x"]'; do
 		run_tool task_output '{"task_id":'"$value"'}'
-		refused '*task_id*'
+		is_tool_error '*task_id*'
 	done
 	for argument in wait:-1 wait:1.5 wait:'"x"' wait:true new:1 new:'"yes"'; do
-		look "$task" '{"'${argument/:/'":'}'}'
-		refused "*${argument%%:*}*"
+		read_task "$task" '{"'${argument/:/'":'}'}'
+		is_tool_error "*${argument%%:*}*"
 	done
 }
 
 @test "P4: the error about an unknown argument of task_output mentions task_id" {
 	boris
 	start_task 'read <gate'
-	look "$task" '{"id":1}'
-	refused '*id*task_id*'
+	read_task "$task" '{"id":1}'
+	is_tool_error '*id*task_id*'
 }
 
 @test "P4: arguments of task_output with the value null count as absent" {
 	boris
 	start_task 'read <gate'
-	look "$task" '{"wait":null,"until":null,"new":null}'
+	read_task "$task" '{"wait":null,"until":null,"new":null}'
 	is "$(result status)" '"running"'
 }
 
@@ -1008,7 +1008,7 @@ rejects_long_line() {
 		printf %s "$start" >&7
 		letters 16777216 >&7
 		send ''
-		hear
+		read_reply
 		is "${start:0:200} -> $(code) $(get -v id)" "${start:0:200} -> -32600 $want"
 	done
 	next_is_ping
@@ -1017,14 +1017,14 @@ rejects_long_line() {
 @test "P5: a message of 16 MiB is accepted" {
 	boris
 	padded 16777216 >&7
-	hear
+	read_reply
 	is "$(get result)" '{}'
 }
 
 @test "P5: a message one byte longer than 16 MiB is rejected with error -32600" {
 	boris
 	padded 16777217 >&7
-	hear
+	read_reply
 	is "$(code) $(get id)" '-32600 1'
 	next_is_ping
 }
@@ -1062,10 +1062,10 @@ rejects_long_line() {
 	needs_plain
 	boris
 	padded 16777216 >&7
-	hear
+	read_reply
 	before=$(peak)
 	padded 100000000 >&7
-	hear
+	read_reply
 	is "$(code)" -32600
 	most "$(peak)" $((before + 1024))
 	next_is_ping
@@ -1105,7 +1105,7 @@ write_in_pieces() {
 	boris
 	write_in_pieces &
 	for ((i = 1; i <= 24; i++)); do
-		hear
+		read_reply
 		is "$(get -v id) $(get result)" "$i {}"
 	done
 	wait $!
@@ -1113,13 +1113,13 @@ write_in_pieces() {
 
 @test "P5: a message of 16 MiB with 1.6 million members is parsed within 5 s" {
 	boris
-	begin
+	start_timer
 	{
 		printf '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":['
 		yes '{"a":0},' | head -n 1600000 | tr -d '\n'
 		printf '0]}}\n'
 	} >&7
-	hear
+	read_reply
 	is "$(get result)" '{}'
 	within 5000
 }
@@ -1131,7 +1131,7 @@ write_in_pieces() {
 hold_shell() {
 	call_bash "echo x >held; read <'$PWD/gate'${1:+; $1}"
 	first=$id
-	begun held
+	await_file held
 }
 
 @test "P6: ping is answered while a command is running" {
@@ -1148,7 +1148,7 @@ hold_shell() {
 	boris
 	hold_shell
 	request 902 tools/list
-	hear
+	read_reply
 	is "$(get -v id)" 902
 	release
 }
@@ -1156,10 +1156,10 @@ hold_shell() {
 @test "P6: task_output is answered while a command is running" {
 	boris
 	start_task 'echo hi; echo hi >there; read <gate'
-	printed there
+	await_output there
 	hold_shell
 	call task_output '{"task_id":"'"$task"'"}'
-	hear
+	read_reply
 	is "$(get -v id) $(result stdout)" "$id \"hi\\n\""
 	release 2
 	answer $first
@@ -1170,7 +1170,7 @@ hold_shell() {
 	boris
 	hold_shell
 	request 903 tools/call '{"name":"bash","arguments":{"command":5}}'
-	hear
+	read_reply
 	is "$(get -v id)" 903
 	release
 }
@@ -1195,7 +1195,7 @@ hold_shell() {
 		letters 15000000
 		printf '"}}}\n'
 	} >&7 3>&- 6>&- 8>&- 9>&-
-	in_turn
+	sync_server
 	release
 	answer '"big"'
 	is "$(result stdout)" '"15000000\n"'
@@ -1214,7 +1214,7 @@ hold_shell() {
 	hold_shell 'echo one >>order'
 	call_bash 'echo two >>order'
 	second=$id
-	in_turn
+	sync_server
 	[ ! -e order ]
 	release
 	answer $second
@@ -1228,7 +1228,7 @@ hold_shell() {
 		call_bash "echo $i"
 	done
 	for i in {1..10}; do
-		hear
+		read_reply
 		is "$(plain stdout)" "$i"
 	done
 }
@@ -1240,12 +1240,12 @@ hold_shell() {
 	call_bash 'pwd >where; echo . >done' '{"run_in_background":true}'
 	background=$id
 	call_bash 'cd ..'
-	in_turn
+	sync_server
 	[ ! -e d/where ]
 	release
 	answer $background
 	is "$(result status)" '"running"'
-	begun d/done
+	await_file d/done
 	is "$(cat d/where)" "$PWD/d"
 }
 
@@ -1265,7 +1265,7 @@ hold_shell() {
 }
 
 # in_parallel N [ARGUMENTS]: Sends N calls with an absolute cwd. Each of them adds
-# its number to `begun` and waits for the gate. Sets $first to the first id.
+# its number to `await_file` and waits for the gate. Sets $first to the first id.
 in_parallel() {
 	local i
 	: >begun
@@ -1308,7 +1308,7 @@ parallel_answered() {
 	boris
 	hold_shell
 	start_task 'read <gate' '{"cwd":"'"$PWD"'"}'
-	on_terminal 'read x' '"cwd":"/"'
+	start_on_terminal 'read x' '"cwd":"/"'
 	release 2
 }
 
@@ -1384,7 +1384,7 @@ parallel_answered() {
 	is "$(plain stdout)" hi
 	release 15
 	parallel_answered 2 16
-	leave
+	stop_server
 	unanswered $first
 }
 
@@ -1393,11 +1393,11 @@ parallel_answered() {
 	in_parallel 17
 	eventually has_begun 16
 	cancel $((first + 16))
-	in_turn
+	sync_server
 	release 16
 	parallel_answered 1 16
 	is "$(wc -l <begun)" 16
-	leave
+	stop_server
 	unanswered $((first + 16))
 }
 
@@ -1416,7 +1416,7 @@ parallel_answered() {
 	hold_shell 'cd d'
 	call edit '{"path":"g","new":"text"}'
 	edit=$id
-	in_turn
+	sync_server
 	[ ! -e g ] && [ ! -e d/g ]
 	release
 	answer $edit
@@ -1456,16 +1456,16 @@ parallel_answered() {
 cancel_running() {
 	call_bash "$1"
 	cancelled=$id
-	begun pid
+	await_file pid
 	cancel $id
-	eventually gone pid
+	eventually is_gone pid
 }
 
 @test "P8: a cancelled command is terminated and receives no response" {
 	boris
 	cancel_running 'echo $$ >pid; read <gate'
-	in_turn
-	leave
+	sync_server
+	stop_server
 	unanswered $cancelled
 }
 
@@ -1481,7 +1481,7 @@ cancel_running() {
 	cancel_running 'trap "exit 0" TERM; cd d; echo $$ >../pid; read <../gate'
 	run_bash pwd
 	is "$(plain stdout)" "$PWD"
-	leave
+	stop_server
 	unanswered $cancelled
 }
 
@@ -1491,11 +1491,11 @@ cancel_running() {
 	boris
 	call_bash 'trap "" TERM; echo $$ >pid; while :; do read <never; done' \
 		'{"timeout":500}'
-	begun pid
+	await_file pid
 	cancel $id
 	pause 500
-	rests 1
-	there pid
+	stays_idle 1
+	is_running pid
 	kill -9 "$(cat pid)"
 }
 
@@ -1510,7 +1510,7 @@ cancel_running() {
 	answer $first
 	answer
 	is "$(result stdout)" '"third\n"'
-	leave
+	stop_server
 	unanswered $queued
 	[ ! -e ran ]
 }
@@ -1518,9 +1518,9 @@ cancel_running() {
 @test "P8: a cancellation with a number as id does not match a string of the same digits" {
 	boris
 	send "$(bash_request '"5"' 'echo x >a; read <gate')"
-	begun a
+	await_file a
 	cancel 5
-	in_turn
+	sync_server
 	release
 	answer '"5"'
 	is "$(result exit_code)" 0
@@ -1532,7 +1532,7 @@ cancels_queued() {
 	hold_shell
 	send "$(bash_request "$1" 'touch ran')"
 	cancel "$2"
-	in_turn
+	sync_server
 	release
 	answer $first
 	run_bash true
@@ -1545,10 +1545,10 @@ cancels_queued() {
 	hold_shell
 	send "$(bash_request 0 'touch ran')"
 	cancel 0
-	in_turn
+	sync_server
 	release
 	answer $first
-	leave
+	stop_server
 	is "$(all -v id | grep -cx 0) response, to initialize" '1 response, to initialize'
 	[ ! -e ran ]
 }
@@ -1580,9 +1580,9 @@ cancels_queued() {
 @test "P8: a cancellation without an id is ignored" {
 	boris
 	hold_shell 'echo hi'
-	tell notifications/cancelled
+	notify notifications/cancelled
 	for params in '{}' '{"reason":"no"}' '[1]'; do
-		tell notifications/cancelled "$params"
+		notify notifications/cancelled "$params"
 	done
 	next_is_ping
 	release
@@ -1631,10 +1631,10 @@ queue_calls() {
 		letters 15000000
 		printf '"}}\n'
 	} >&7
-	in_turn
+	sync_server
 	most $(($(ticks) - before)) $((100 * SLOW))
 	kill -TERM "$server"
-	died
+	await_exit
 }
 
 @test "P6: rejecting 15,000 queued commands takes less than half a second of CPU time" {
@@ -1659,7 +1659,7 @@ queue_calls() {
 
 # exits_unread: Waits until the server has exited, without reading its output.
 exits_unread() {
-	eventually exited
+	eventually has_exited
 	left=1
 }
 
@@ -1673,7 +1673,7 @@ exits_unread() {
 	answer $second
 	is "$(result stdout)" '"two\n"'
 	answer $first
-	died
+	await_exit
 	is $status 0
 }
 
@@ -1688,7 +1688,7 @@ exits_unread() {
 	end_input
 	answer $wait
 	is "$(result stdout)" '"hi\n"'
-	died
+	await_exit
 	is $status 0
 	exec 5>&-
 }
@@ -1698,13 +1698,13 @@ exits_unread() {
 closes_without_reader() {
 	boris
 	call_bash 'echo $$ >pid; read <gate'
-	begun pid
+	await_file pid
 	$1
 	$2
-	begin
+	start_timer
 	exits_unread
 	within 3000
-	gone pid
+	is_gone pid
 }
 
 # stop_reading: Closes the pipe that the server writes to.
@@ -1757,16 +1757,16 @@ ids_of_rest() {
 @test "P10: a timeout terminates the command while the client reads no responses" {
 	boris
 	call_bash 'echo $$ >pid; read <gate' '{"timeout":300}'
-	begun pid
+	await_file pid
 	unread 5000
-	eventually gone pid
+	eventually is_gone pid
 	kill $writer || :
 }
 
 @test "P10: no response is lost if the client reads the responses late" {
 	boris
 	unread 5000
-	settled traffic
+	await_stable traffic
 	cat <&8 >rest 7>&- &
 	reader=$!
 	wait $writer
@@ -1788,7 +1788,7 @@ read_slowly() {
 @test "P10: a request is processed although older responses have not been read" {
 	boris
 	unread 500
-	settled traffic
+	await_stable traffic
 	read_slowly 3>&- 6>&- 7>&- 9>&- &
 	reader=$!
 	some_read() { [ -e rest ] && [ "$(wc -c <rest)" -gt 20000 ]; }
@@ -1805,10 +1805,10 @@ read_slowly() {
 	needs_plain
 	boris
 	unread 40000
-	settled traffic
+	await_stable traffic
 	kill -0 $writer
 	most "$(peak)" 24576
-	begin
+	start_timer
 	kill -TERM "$server"
 	exits_unread
 	within 2000
@@ -1822,7 +1822,7 @@ read_slowly() {
 	ask tools/list
 	size=$((10 * ${#reply}))
 	unread 300
-	settled traffic
+	await_stable traffic
 	ten=$(seq 10 | sed 's/.*/{"jsonrpc":"2.0","id":"t&","method":"tools\/list"}/')
 	for ((i = 0; i < 400; i++)); do
 		send "$ten"
@@ -1850,7 +1850,7 @@ large_calls() {
 	hold_shell
 	large_calls 40 >&7 3>&- 6>&- 8>&- 9>&- &
 	writer=$!
-	settled traffic
+	await_stable traffic
 	kill -0 $writer
 	most "$(peak)" 32768
 	release
@@ -1884,7 +1884,7 @@ large_calls() {
 @test "P10: a command does not block if the client reads no progress notifications" {
 	boris
 	call_bash 'yes | head -c 5000000; echo x >done' '{}' '{"progressToken":1}'
-	begun done
+	await_file done
 	answer
 	is "$(result exit_code)" 0
 }

@@ -10,7 +10,7 @@ load helper
 # await_end: Waits until the task with the process id $pid has ended, without
 # reading the task.
 await_end() {
-	eventually reaped "$pid"
+	eventually is_reaped "$pid"
 }
 
 # start_ended_task [COMMAND]: Starts a task (default: exit 3) and returns after
@@ -18,7 +18,7 @@ await_end() {
 start_ended_task() {
 	start_task "${1-exit 3}"
 	await_end
-	in_turn
+	sync_server
 }
 
 # list_tasks: Calls task_output without an id and reads the response.
@@ -55,21 +55,21 @@ check_task() {
 
 # is_forgotten: Fails if task_output or kill_pid still finds the last task.
 is_forgotten() {
-	look
-	refused "task not found: $task*"
+	read_task
+	is_tool_error "task not found: $task*"
 	kill_task
-	refused "no background process with pid $pid*"
+	is_tool_error "no background process with pid $pid*"
 }
 
 # --- T1: starting a task
 
 @test "T1: run_in_background returns the id and pid of the task immediately" {
 	boris
-	begin
+	start_timer
 	start_task 'echo $$ >pid; read <gate'
 	within 2000
 	is "$(result status)" '"running"'
-	begun pid
+	await_file pid
 	is "$pid" "$(cat pid)"
 	is "$(result exit_code)$(result cwd)" ''
 }
@@ -77,7 +77,7 @@ is_forgotten() {
 @test "T1: the stdin of a background task is empty" {
 	boris
 	start_task 'cat; echo $? >status; read <gate'
-	begun status
+	await_file status
 	is "$(cat status)" 0
 }
 
@@ -89,7 +89,7 @@ collect_ids() {
 		start_task true
 		echo "$task" >>ids
 	done
-	leave
+	stop_server
 }
 
 # count_unique: Prints the number of different lines on stdin.
@@ -136,7 +136,7 @@ without_dev() {
 	run_bash 'ls -A /dev; cat; echo hi'
 	is "$(result stdout)" '"hi\n"'
 	start_task 'cat; echo there'
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(result stdout)" '"there\n"'
 }
 
@@ -157,7 +157,7 @@ no_urandom() {
 	boris
 	nsenter -t "$server" -m mount --bind /dev/null /dev/urandom
 	run_bash true '{"run_in_background":true}'
-	refused '*no random number*'
+	is_tool_error '*no random number*'
 	nsenter -t "$server" -m umount /dev/urandom
 	start_task true
 }
@@ -176,14 +176,14 @@ with_getrandom() {
 
 @test "T1: boris reports that it is waiting for the kernel's random number generator" {
 	with_getrandom 2500
-	begin
+	start_timer
 	boris
-	least "$(took)" 2500
+	least "$(elapsed)" 2500
 	is "$(<err)" "boris: waiting for the kernel's random number generator to be initialized"
 	start_task 'read <gate'
 	like "$task" '????????'
 	release
-	leave
+	stop_server
 	: >err
 }
 
@@ -199,7 +199,7 @@ with_getrandom() {
 	start
 	eventually grep -qs waiting err
 	kill "$server"
-	died
+	await_exit
 	is $status 143
 	: >err
 }
@@ -223,7 +223,7 @@ with_getrandom() {
 	boris
 	for i in {1..20}; do
 		start_task "echo $i"
-		look "$task" '{"wait":10000}'
+		read_task "$task" '{"wait":10000}'
 		is "$(result status) $(plain stdout)" "\"completed\" $i"
 	done
 }
@@ -231,7 +231,7 @@ with_getrandom() {
 # unbuffered: Prints PYTHONUNBUFFERED as a task has it.
 unbuffered() {
 	start_task 'echo "<$PYTHONUNBUFFERED>"'
-	look "$task" '{"wait":20000}'
+	read_task "$task" '{"wait":20000}'
 	plain stdout
 }
 
@@ -289,7 +289,7 @@ start_ten() {
 	run_bash 'touch ran' '{"run_in_background":true}'
 	reason='10 background tasks are running, which is the maximum'
 	advice='stop one with kill_pid, or wait until one ends'
-	refused "the command was not started, because $reason; $advice"$'\n*'
+	is_tool_error "the command was not started, because $reason; $advice"$'\n*'
 	[ ! -e ran ]
 }
 
@@ -312,7 +312,7 @@ start_ten() {
 	boris
 	start_ten
 	run_bash true '{"run_in_background":true}'
-	refused '*10*'
+	is_tool_error '*10*'
 	kill_task
 	start_task 'read <gate'
 }
@@ -333,10 +333,10 @@ start_ten() {
 	done
 	list_tasks
 	is "$(list_length)" 10
-	look "${ids[0]}"
-	refused "task not found: ${ids[0]}*"
+	read_task "${ids[0]}"
+	is_tool_error "task not found: ${ids[0]}*"
 	for i in {1..10}; do
-		look "${ids[i]}"
+		read_task "${ids[i]}"
 		is "$(result stdout)" "\"$i\\n\""
 	done
 }
@@ -353,10 +353,10 @@ start_ten() {
 	release
 	pid=$long_pid
 	await_end
-	in_turn
-	look $first
-	refused "task not found: $first*"
-	look $long
+	sync_server
+	read_task $first
+	is_tool_error "task not found: $first*"
+	read_task $long
 	is "$(result stdout)" '"long\n"'
 }
 
@@ -365,7 +365,7 @@ start_ten() {
 @test "T3: reading a running task returns its output so far" {
 	boris
 	task_at_gate 'echo one; echo err >&2' 'echo two'
-	look
+	read_task
 	is "$(result status) $(result stdout) $(result stderr)" '"running" "one\n" "err\n"'
 	is "$(result exit_code)" ''
 	is "$(plain task_id) $(result pid)" "$task $pid"
@@ -376,10 +376,10 @@ start_ten() {
 @test "T3: reading a task returns all output that was printed before the call" {
 	boris
 	start_task 'read <gate; echo hi; echo x >a; read <gate'
-	settled true # Let the server sleep in poll() before it is stopped.
+	await_stable true # Let the server sleep in poll() before it is stopped.
 	kill -STOP "$server"
 	release
-	begun a
+	await_file a
 	call task_output '{"task_id":"'"$task"'"}'
 	kill -CONT "$server"
 	answer
@@ -389,7 +389,7 @@ start_ten() {
 @test "T3: reading a finished task returns its output and exit code" {
 	boris
 	start_task 'echo one; exit 3'
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(result status) $(result stdout) $(result exit_code)" '"completed" "one\n" 3'
 	is "$(text)" '"status: completed\nexit_code: 3\ntask_id: '"$task"'\n\nstdout:\none\n"'
 	is "$(get result isError)" false
@@ -398,7 +398,7 @@ start_ten() {
 @test "T3: a finished task can be read only once" {
 	boris
 	start_ended_task
-	look
+	read_task
 	is "$(result exit_code)" 3
 	is_forgotten
 }
@@ -406,14 +406,14 @@ start_ten() {
 @test "T3: reading a task that was killed returns the signal" {
 	boris
 	start_task 'kill -KILL $$'
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(result status) $(result exit_code) $(result signal)" '"completed" 137 "SIGKILL"'
 }
 
 @test "T3: reading a running task that has printed nothing returns (no output)" {
 	boris
 	start_task 'read <gate'
-	look
+	read_task
 	like "$(text)" '*\(no output\)"'
 	is "$(result stdout) $(result stderr)" '"" ""'
 }
@@ -421,7 +421,7 @@ start_ten() {
 @test "T3: reading a finished task that has printed nothing returns (no output)" {
 	boris
 	start_task true
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	like "$(text)" '"status: completed\\n*\(no output\)"'
 }
 
@@ -445,7 +445,7 @@ without_truncation_line() {
 @test "T3: reading a running task returns the last 10,000 characters of its output" {
 	boris
 	task_at_gate 'seq 20000'
-	look
+	read_task
 	shows_end_of_seq 10000
 	has "$(plain stdout)" "; full output: $(plain stdout_file)]"
 	is "$(result stdout_chars)" "$(seq 20000 | wc -c | tr -d ' ')"
@@ -456,7 +456,7 @@ without_truncation_line() {
 	for more in '"truncate":"head"' '"truncate":"tail"' '"truncate":"both"' \
 	            '"limit":100000'; do
 		task_at_gate 'seq 20000' '' "{$more}"
-		look
+		read_task
 		shows_end_of_seq 10000
 		has "$(plain stdout)" "; full output: $(plain stdout_file)]"
 	done
@@ -466,7 +466,7 @@ without_truncation_line() {
 	boris
 	for how in head tail both; do
 		start_task 'seq 20000'
-		look "$task" '{"wait":10000,"truncate":"'$how'","limit":3000}'
+		read_task "$task" '{"wait":10000,"truncate":"'$how'","limit":3000}'
 		without_truncation_line >got.$how
 		run_bash 'seq 20000' '{"truncate":"'$how'","limit":3000}'
 		is "$how: $(without_truncation_line)" "$how: $(cat got.$how)"
@@ -476,14 +476,14 @@ without_truncation_line() {
 @test "T3: task_output with truncate set to tail returns the last 2000 lines" {
 	boris
 	start_task 'seq 20000'
-	look "$task" '{"wait":10000,"truncate":"tail"}'
+	read_task "$task" '{"wait":10000,"truncate":"tail"}'
 	is "$(plain stdout | sed '$d')" "$(seq 20000 | tail -n 2000)"
 }
 
 @test "T3: the limit of task_output overrides the limit of the call that started the task" {
 	boris
 	start_task 'seq 20000' '{"truncate":"tail","limit":50000}'
-	look "$task" '{"wait":10000,"limit":2000}'
+	read_task "$task" '{"wait":10000,"limit":2000}'
 	shows_end_of_seq 2000
 }
 
@@ -491,19 +491,19 @@ without_truncation_line() {
 	boris
 	task_at_gate 'seq 20000'
 	for limit in 2000 20000; do
-		look "$task" '{"limit":'$limit'}'
+		read_task "$task" '{"limit":'$limit'}'
 		shows_end_of_seq $limit
 	done
-	look
+	read_task
 	shows_end_of_seq 10000
 }
 
 @test "T3: truncate of task_output applies to a running task" {
 	boris
 	task_at_gate 'seq 20000'
-	look "$task" '{"truncate":"tail"}'
+	read_task "$task" '{"truncate":"tail"}'
 	is "$(plain stdout | sed '$d')" "$(seq 20000 | tail -n 2000)"
-	look "$task" '{"truncate":"head"}'
+	read_task "$task" '{"truncate":"head"}'
 	is "$(plain stdout | head -c 30000)" "$(seq 20000 | head -c 30000)"
 }
 
@@ -525,7 +525,7 @@ without_truncation_line() {
 	boris
 	for how in head tail both; do
 		start_task 'yes é | head -n 90000 | tr -d "\n"; echo'
-		look "$task" '{"wait":10000,"limit":100000,"truncate":"'$how'"}'
+		read_task "$task" '{"wait":10000,"limit":100000,"truncate":"'$how'"}'
 		is "$(grep -c '^\[stdout.*full output: /' <<<"$(plain stdout)")" 1
 		is "$(wc -c <"$(plain stdout_file)" | tr -d ' ')" 180001
 	done
@@ -534,14 +534,14 @@ without_truncation_line() {
 @test "T3: 10,000 characters of a running task's output are returned in full" {
 	boris
 	task_at_gate 'yes é | head -n 10000 | tr -d "\n"'
-	look
+	read_task
 	is "$(get -n result structuredContent stdout) $(result stdout_chars)" '10000 '
 }
 
 @test "T3: a line of 10,001 characters of a running task is shortened at its start" {
 	boris
 	task_at_gate 'yes é | head -n 10000 | tr -d "\n"; printf x'
-	look
+	read_task
 	is "$(plain stdout | head -n 1 | wc -c | tr -d ' ')" 20000
 	has "$(plain stdout)" 'éx
 [stdout: showing last 1 of 1 lines (its last 19999 bytes); full output: /'
@@ -550,10 +550,10 @@ without_truncation_line() {
 @test "T3: at most 10,000 characters of new output of a running task are returned" {
 	boris
 	task_at_gate 'echo first' 'seq 20000; echo x >b; read <gate'
-	look "$task" '{"new":true}'
+	read_task "$task" '{"new":true}'
 	release
-	printed b
-	look "$task" '{"new":true}'
+	await_output b
+	read_task "$task" '{"new":true}'
 	shows_end_of_seq 10000
 	is "$(result stdout_chars)" 108900
 	has "$(plain stdout)" "; full output: $(plain stdout_file)]"
@@ -566,8 +566,8 @@ without_truncation_line() {
 	start_task 'read <gate; echo hi'
 	wait_for_task '"wait":60000'
 	wait=$id
-	in_turn
-	begin
+	sync_server
+	start_timer
 	release
 	answer $wait
 	within 1000
@@ -587,8 +587,8 @@ without_truncation_line() {
 @test "T3: task_output with wait returns immediately if the task has ended" {
 	boris
 	start_ended_task
-	begin
-	look "$task" '{"wait":60000}'
+	start_timer
+	read_task "$task" '{"wait":60000}'
 	within 5000
 	is "$(result exit_code)" 3
 }
@@ -596,8 +596,8 @@ without_truncation_line() {
 @test "T3: task_output with wait set to 0 returns immediately" {
 	boris
 	start_task 'read <gate'
-	begin
-	look "$task" '{"wait":0}'
+	start_timer
+	read_task "$task" '{"wait":0}'
 	within 5000
 	is "$(result status)" '"running"'
 }
@@ -605,9 +605,9 @@ without_truncation_line() {
 @test "T3: task_output with wait returns a running task when the time has expired" {
 	boris
 	start_task 'read <gate'
-	begin
-	look "$task" '{"wait":200}'
-	least "$(took)" 190
+	start_timer
+	read_task "$task" '{"wait":200}'
+	least "$(elapsed)" 190
 	within 2000
 	is "$(result status)" '"running"'
 }
@@ -617,34 +617,34 @@ without_truncation_line() {
 	start_task 'read <gate; echo hi'
 	wait_for_task '"wait":60000'
 	wait=$id
-	in_turn
+	sync_server
 	cancel $wait
-	look
+	read_task
 	is "$(result status)" '"running"'
 	release
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(result status) $(result stdout)" '"completed" "hi\n"'
-	leave
+	stop_server
 	unanswered $wait
 }
 
 @test "T3: task_output with new returns only output that was not returned before" {
 	boris
 	task_at_gate 'echo one' 'echo two; echo e >&2; echo x >b; read <gate'
-	look "$task" '{"new":true}'
+	read_task "$task" '{"new":true}'
 	is "$(result stdout)" '"one\n"'
 	like "$(text)" '*stdout:\\none\\n*'
 	release
-	printed b
-	look "$task" '{"new":true}'
+	await_output b
+	read_task "$task" '{"new":true}'
 	is "$(result stdout) $(result stderr)" '"two\n" "e\n"'
 }
 
 @test "T3: task_output with new reports that there is no new output" {
 	boris
 	task_at_gate 'echo one'
-	look
-	look "$task" '{"new":true}'
+	read_task
+	read_task "$task" '{"new":true}'
 	is "$(result stdout)" '""'
 	like "$(text)" '*\(no new output\)"'
 }
@@ -652,22 +652,22 @@ without_truncation_line() {
 @test "T3: after task_output without new, task_output with new returns only later output" {
 	boris
 	task_at_gate 'echo one' 'echo two'
-	look "$task" '{"new":true}'
-	look
+	read_task "$task" '{"new":true}'
+	read_task
 	is "$(result stdout)" '"one\n"'
 	release
-	look "$task" '{"new":true,"wait":10000}'
+	read_task "$task" '{"new":true,"wait":10000}'
 	is "$(result status) $(result stdout) $(result stderr)" '"completed" "two\n" ""'
 }
 
 @test "T3: after check_pid, task_output with new returns only later output" {
 	boris
 	task_at_gate 'echo one' 'echo two'
-	look "$task" '{"new":true}'
+	read_task "$task" '{"new":true}'
 	check_task
 	is "$(result stdout)" '"one\n"'
 	release
-	look "$task" '{"new":true,"wait":10000}'
+	read_task "$task" '{"new":true,"wait":10000}'
 	is "$(result status) $(result stdout) $(result stderr)" '"completed" "two\n" ""'
 }
 
@@ -687,20 +687,20 @@ without_truncation_line() {
 	check_task
 	is "$(result status) $(result stdout) $(result exit_code)" '"completed" "one\n" 3'
 	check_task
-	refused "no background process with pid $pid*"
+	is_tool_error "no background process with pid $pid*"
 	is_forgotten
 }
 
 @test "T4: kill_pid sends SIGTERM to a task and returns its remaining output" {
 	boris
 	task_at_gate 'trap "rm lock; echo bye; exit 7" TERM; echo x >lock; echo hi'
-	begin
+	start_timer
 	kill_task
 	within 3000
 	is "$(result status) $(result stdout) $(result exit_code)" '"killed" "hi\nbye\n" 7'
 	like "$(text)" '"status: killed\\n*'
 	[ ! -e lock ]
-	eventually gone "$pid"
+	eventually is_gone "$pid"
 	is_forgotten
 }
 
@@ -709,39 +709,39 @@ without_truncation_line() {
 	task_at_gate 'sleep 600 & echo $! >child'
 	kill_task
 	is "$(result status)" '"killed"'
-	eventually gone "$pid"
-	gone child
+	eventually is_gone "$pid"
+	is_gone child
 }
 
 # start_ignoring_sigterm: Starts a task that ignores SIGTERM, as does its child.
 start_ignoring_sigterm() {
 	task_at_gate 'trap "" TERM; (echo $BASHPID >child; read <gate) & echo hi'
-	begun child
+	await_file child
 }
 
 @test "T4: kill_pid sends SIGKILL to a task that ignores SIGTERM for five seconds" {
-	hurried
+	use_fast_clock
 	boris
 	start_ignoring_sigterm
-	begin
+	start_timer
 	kill_task
-	least "$(took)" 4500
+	least "$(elapsed)" 4500
 	within 8000
 	is "$(result status) $(result stdout) $(result exit_code)" '"killed" "hi\n" 137'
 	is "$(result signal)" '"SIGKILL"'
-	eventually gone "$pid"
-	gone child
+	eventually is_gone "$pid"
+	is_gone child
 	is_forgotten
 }
 
 @test "T4: other requests are answered while kill_pid waits for a task to end" {
-	hurried
+	use_fast_clock
 	boris
 	start_ignoring_sigterm
 	call bash '{"kill_pid":'"$pid"'}'
 	kill=$id
 	next_is_ping
-	there "$pid"
+	is_running "$pid"
 	answer $kill
 	is "$(result status)" '"killed"'
 }
@@ -758,7 +758,7 @@ start_ignoring_sigterm() {
 @test "T4: kill_pid returns only output that was not returned before" {
 	boris
 	task_at_gate 'echo one'
-	look
+	read_task
 	is "$(result stdout)" '"one\n"'
 	kill_task
 	is "$(result status) $(result stdout)" '"killed" ""'
@@ -781,18 +781,18 @@ trap_sigterm() {
 	boris
 	call_bash "$(trap_sigterm)" '{"run_in_background":true,"wait":60000}'
 	waits=("$id")
-	printed pid
+	await_output pid
 	list_tasks
 	task=$(plain tasks 0 task_id) pid=$(result tasks 0 pid)
 	for more in '"wait":60000' '"until":"never"'; do
 		wait_for_task "$more"
 		waits+=("$id")
 	done
-	in_turn
+	sync_server
 	kill_task
 	killed="$(result status) $(result exit_code) $(result stdout)"
 	is "$killed" '"killed" 7 "hi\nbye\n"'
-	begin
+	start_timer
 	for id in "${waits[@]}"; do
 		answer $id
 		is "$(result status) $(result exit_code) $(result stdout)" "$killed"
@@ -803,15 +803,15 @@ trap_sigterm() {
 @test "T4: if a task is killed, a call that waits for new output receives the result" {
 	boris
 	start_task "$(trap_sigterm)"
-	printed pid
+	await_output pid
 	wait_for_task '"wait":60000'
 	wait=$id
-	look "$task" '{"new":true}'
+	read_task "$task" '{"new":true}'
 	is "$(result stdout)" '"hi\n"'
 	wait_for_task '"new":true,"wait":60000'
 	new=$id
 	call bash '{"kill_pid":'"$pid"'}'
-	begin
+	start_timer
 	for id in $new $wait $id; do
 		answer $id
 		has "$(plain stdout)" bye
@@ -823,20 +823,20 @@ trap_sigterm() {
 	boris
 	start_task 'trap "echo x >>got; sleep 0.1; exit" TERM; echo x >begun
 		while :; do read -t 1 <>never; done'
-	begun begun
+	await_file begun
 	kill_task
 	is "$(result stderr)" '""'
 	is "$(wc -l <got | tr -d ' ')" 1
 }
 
 @test "T4: two simultaneous kill_pid calls for one task receive the same result" {
-	hurried
+	use_fast_clock
 	boris
 	start_task '(trap "" TERM; echo $BASHPID >child; read <gate) & echo x >a; read <gate; :'
-	printed a child
+	await_output a child
 	call bash '{"kill_pid":'"$pid"'}'
 	first=$id
-	eventually gone "$pid"
+	eventually is_gone "$pid"
 	call bash '{"kill_pid":'"$pid"'}'
 	for id in $first $id; do
 		answer
@@ -850,11 +850,11 @@ trap_sigterm() {
 	for argument in check_pid kill_pid; do
 		for number in 1 $$ $server 999999999; do
 			run_tool bash '{"'$argument'":'$number'}'
-			refused "no background process with pid $number*"
+			is_tool_error "no background process with pid $number*"
 		done
 	done
-	there "$server"
-	look
+	is_running "$server"
+	read_task
 	is "$(result status)" '"running"'
 }
 
@@ -864,11 +864,11 @@ trap_sigterm() {
 	for argument in check_pid kill_pid; do
 		for number in 0 -1 -"$pid" 4294967296 "$((pid + 4294967296))"; do
 			run_tool bash '{"'$argument'":'$number'}'
-			refused '*pid*'
+			is_tool_error '*pid*'
 		done
 	done
-	there "$server"
-	look
+	is_running "$server"
+	read_task
 	is "$(result status)" '"running"'
 }
 
@@ -876,7 +876,7 @@ trap_sigterm() {
 	boris
 	for argument in check_pid kill_pid; do
 		run_tool bash '{"'$argument'":"nosuch00"}'
-		refused '@(task not found: |no background process with pid )nosuch00*'
+		is_tool_error '@(task not found: |no background process with pid )nosuch00*'
 	done
 }
 
@@ -885,8 +885,8 @@ trap_sigterm() {
 	sleep 600 3>&- 6>&- 7>&- 8>&- 9>&- &
 	mine=$!
 	run_tool bash '{"kill_pid":'$mine'}'
-	refused "no background process with pid $mine*"
-	there $mine
+	is_tool_error "no background process with pid $mine*"
+	is_running $mine
 	kill $mine
 }
 
@@ -894,12 +894,12 @@ trap_sigterm() {
 	boris
 	call_bash 'echo $$ >pid; read <gate'
 	long=$id
-	begun pid
+	await_file pid
 	list_tasks
 	is "$(result tasks)" '[]'
 	run_tool bash '{"kill_pid":'"$(cat pid)"'}'
-	refused "no background process with pid $(cat pid)*"
-	there pid
+	is_tool_error "no background process with pid $(cat pid)*"
+	is_running pid
 	release
 	answer $long
 	is "$(result exit_code)" 0
@@ -910,22 +910,22 @@ trap_sigterm() {
 	run_bash 'sleep 600 & echo $! >child; echo $$ >leader'
 	for file in child leader; do
 		run_tool bash '{"kill_pid":'"$(cat $file)"'}'
-		refused "no background process with pid $(cat $file)*"
+		is_tool_error "no background process with pid $(cat $file)*"
 	done
-	there child
+	is_running child
 }
 
 # --- T5: the time limit of tasks
 
 @test "T5: a task that runs longer than --bg-timeout is terminated" {
 	boris --bg-timeout=1
-	begin
+	start_timer
 	start_task 'trap "echo bye; exit 7" TERM; echo hi; read <gate'
-	look "$task" '{"wait":20000}'
-	least "$(took)" 800
+	read_task "$task" '{"wait":20000}'
+	least "$(elapsed)" 800
 	is "$(result status) $(result timed_out)" '"timed_out" true'
 	is "$(result stdout) $(result exit_code)" '"hi\nbye\n" 7'
-	eventually gone "$pid"
+	eventually is_gone "$pid"
 }
 
 @test "T5: a task that ends before --bg-timeout has the status completed" {
@@ -934,32 +934,32 @@ trap_sigterm() {
 	early=$task
 	await_end
 	start_task 'read <gate'
-	look "$task" '{"wait":20000}'
+	read_task "$task" '{"wait":20000}'
 	is "$(result status)" '"timed_out"'
-	look $early
+	read_task $early
 	is "$(result status) $(result stdout) $(result timed_out)" '"completed" "hi\n" '
 }
 
 @test "T5: a task that ignores SIGTERM is killed five seconds after --bg-timeout" {
-	hurried
+	use_fast_clock
 	boris --bg-timeout=5
-	begin
+	start_timer
 	start_task '(trap "" TERM; echo $BASHPID >child; read <gate) & read <gate'
-	look "$task" '{"wait":60000}'
-	least "$(took)" 9500
+	read_task "$task" '{"wait":60000}'
+	least "$(elapsed)" 9500
 	within 13000
 	is "$(result status)" '"timed_out"'
-	gone child
+	is_gone child
 }
 
 @test "T5: if a foreground command becomes a task, --bg-timeout counts from that moment" {
 	boris --bg-timeout=1 --on-timeout=background
-	begin
+	start_timer
 	run_bash 'read <gate' '{"timeout":600}'
 	is "$(result status)" '"running"'
-	look "$(plain task_id)" '{"wait":20000}'
+	read_task "$(plain task_id)" '{"wait":20000}'
 	is "$(result status)" '"timed_out"'
-	least "$(took)" 1600
+	least "$(elapsed)" 1600
 }
 
 # --- T6, P6: tasks with much output
@@ -967,17 +967,17 @@ trap_sigterm() {
 @test "T6: a task can print any amount of output before it is read" {
 	boris
 	task_at_gate 'seq 400000 | tee copy; head -c 1000000 /dev/zero | tr "\0" b >&2'
-	look
+	read_task
 	is "$(result stdout_chars) $(result stderr_chars)" "$(wc -c <copy) 1000000"
 }
 
 @test "T6: the saved file contains the complete output of a task" {
 	boris
 	task_at_gate 'seq 400000 | tee copy'
-	look
+	read_task
 	cmp copy "$(plain stdout_file)"
 	release
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	cmp copy "$(plain stdout_file)"
 }
 
@@ -991,7 +991,7 @@ trap_sigterm() {
 			echo x >done$i; read <gate"
 	done
 	next_is_ping
-	begun done{1..10}
+	await_file done{1..10}
 	most "$(peak)" $((before + 20 * 290))
 }
 
@@ -1005,8 +1005,8 @@ trap_sigterm() {
 		}"'
 	done
 	for i in {1..10}; do
-		begin
-		in_turn
+		start_timer
+		sync_server
 		within 1000
 	done
 }
@@ -1032,7 +1032,7 @@ trap_sigterm() {
 	boris
 	for argument in '"until":"x"' '"new":true'; do
 		run_tool task_output "{$argument}"
-		refused '*task_id*'
+		is_tool_error '*task_id*'
 	done
 }
 
@@ -1125,7 +1125,7 @@ trap_sigterm() {
 	boris
 	task_at_gate 'echo one'
 	list_tasks
-	look "$task" '{"new":true}'
+	read_task "$task" '{"new":true}'
 	is "$(result stdout)" '"one\n"'
 }
 
@@ -1136,7 +1136,7 @@ trap_sigterm() {
 		list_tasks
 		is "$(list_length)" 1
 	done
-	look
+	read_task
 	is "$(result status) $(result stdout)" '"completed" "two\n"'
 	list_tasks
 	is "$(list_length)" 0
@@ -1162,7 +1162,7 @@ trap_sigterm() {
 	boris
 	start_task 'read <gate' '{"timeout":50}'
 	await_end
-	in_turn
+	sync_server
 	list_tasks
 	is "$(plain tasks 0 status) $(result tasks 0 exit_code)" 'timed_out 143'
 }
@@ -1183,7 +1183,7 @@ trap_sigterm() {
 		await_end
 	done
 	start_ten
-	in_turn
+	sync_server
 	list_tasks
 	is "$(list_length)" 20
 	is "$(result | tr , '\n' | grep -c '"status":"running"')" 10
@@ -1191,7 +1191,7 @@ trap_sigterm() {
 
 @test "T7: task_output with wait but no task_id returns immediately if no task is running" {
 	boris
-	begin
+	start_timer
 	run_tool task_output '{"wait":60000}'
 	within 5000
 	is "$(text)" '"no tasks"'
@@ -1203,8 +1203,8 @@ trap_sigterm() {
 	start_task 'read <never'
 	call task_output '{"wait":60000}'
 	waiting=$id
-	in_turn
-	begin
+	sync_server
+	start_timer
 	release
 	answer $waiting
 	within 5000
@@ -1215,7 +1215,7 @@ trap_sigterm() {
 	boris
 	start_task 'read <never'
 	call_bash 'echo x >begun; read <gate'
-	begun begun
+	await_file begun
 	call_bash true
 	last=$id
 	list_tasks
@@ -1229,12 +1229,12 @@ trap_sigterm() {
 @test "T7: the task list shows that no calls wait for a command with an absolute cwd" {
 	boris
 	call_bash 'echo x >begun; read <gate'
-	begun begun
+	await_file begun
 	call_bash true
 	command="echo x >'$PWD/other'; read <'$PWD/gate'"
 	call_bash "$command" '{"cwd":"/"}'
 	last=$id
-	begun other
+	await_file other
 	list_tasks
 	has "$(text)" 'in the foreground: echo x >begun; read <gate, for '
 	like "$(text)" "*in the foreground: $command, for [0-9.]* s\""
@@ -1253,7 +1253,7 @@ reports_end() {
 # error_reports_end PATTERN: Fails if the reply is not an error like PATTERN with a
 # note about the end of $task, or if the next result repeats the note.
 error_reports_end() {
-	refused "$1note: task $task ended with exit code 3 (exit 3)"
+	is_tool_error "$1note: task $task ended with exit code 3 (exit 3)"
 	run_bash true
 	is "$(result note)" ''
 }
@@ -1272,7 +1272,7 @@ error_reports_end() {
 	start_ended_task
 	run_bash true
 	reports_end
-	look
+	read_task
 	is "$(result exit_code)" 3
 }
 
@@ -1280,7 +1280,7 @@ error_reports_end() {
 	boris
 	start_task 'exit 3' '{"description":"the tests"}'
 	await_end
-	in_turn
+	sync_server
 	run_bash 'echo hi'
 	is "$(plain note)" "task $task ended with exit code 3 (the tests)"
 }
@@ -1305,7 +1305,7 @@ error_reports_end() {
 @test "T8: an error about input that cannot be logged contains the note that a task has ended" {
 	needs prlimit
 	boris --log=log
-	on_terminal 'read x'
+	start_on_terminal 'read x'
 	typist=$task
 	start_ended_task
 	prlimit --pid "$server" --fsize=1:unlimited
@@ -1334,7 +1334,7 @@ error_reports_end() {
 five_ended() {
 	local pid n=0
 	for pid in "${pids[@]}"; do
-		! reaped "$pid" || n=$((n + 1))
+		! is_reaped "$pid" || n=$((n + 1))
 	done
 	[ $n = 5 ]
 }
@@ -1344,7 +1344,7 @@ five_ended() {
 	start_ten
 	release 5
 	eventually five_ended
-	in_turn
+	sync_server
 	run_bash true
 	is "$(plain note | grep -o ' ended with' | wc -l)" 3
 	has "$(plain note)" '2 more tasks ended'
@@ -1368,10 +1368,10 @@ five_ended() {
 @test "W1: progress notifications for a waiting call contain only output not returned before" {
 	boris
 	task_at_gate 'echo one' 'echo two; read <gate'
-	look
+	read_task
 	call task_output '{"task_id":"'"$task"'","wait":60000}' '{"progressToken":1}'
 	wait=$id
-	in_turn
+	sync_server
 	release
 	notice
 	is "$(get params message)" '"two\n"'
@@ -1381,6 +1381,6 @@ five_ended() {
 @test "W3: the argument until matches the last output of a task that has ended" {
 	boris
 	start_ended_task 'echo ready; echo steady >&2'
-	look "$task" '{"wait":1000,"until":"steady"}'
+	read_task "$task" '{"wait":1000,"until":"steady"}'
 	is "$(result status) $(result note)" '"completed" '
 }

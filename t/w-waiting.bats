@@ -39,8 +39,8 @@ in_steps() {
 wait_for_step() {
 	wait_for_task "$1"
 	wait=$id
-	in_turn
-	begin
+	sync_server
+	start_timer
 	release
 	answer $wait
 	within ${2:-3000}
@@ -50,13 +50,13 @@ wait_for_step() {
 finish() {
 	task_started
 	release
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 }
 
 # --- W1: progress notifications
 
 @test "W1: the progress of a queued call with an absolute cwd says what it waits for" {
-	hurried
+	use_fast_clock
 	boris
 	for i in {1..16}; do
 		call_bash "read <'$PWD/gate'" '{"cwd":"/"}'
@@ -74,14 +74,14 @@ finish() {
 hold_shell() {
 	call_bash 'echo x >held; read <gate' '{}' ${1+"$1"}
 	first=$id
-	begun held
+	await_file held
 }
 
 @test "W1: a progress notification is sent for a queued call every ten seconds" {
-	hurried
+	use_fast_clock
 	boris
 	hold_shell
-	begin
+	start_timer
 	call_bash 'echo hi' '{}' '{"progressToken":"q"}'
 	for last in 0 9000; do
 		notice
@@ -96,7 +96,7 @@ hold_shell() {
 }
 
 @test "W1: progress notifications are sent for a running call and for a queued one" {
-	hurried
+	use_fast_clock
 	boris
 	hold_shell '{"progressToken":"running"}'
 	call_bash 'echo hi' '{}' '{"progressToken":"queued"}'
@@ -111,14 +111,14 @@ hold_shell() {
 }
 
 @test "W1: the progress of a call does not restart when the call leaves the queue" {
-	hurried
+	use_fast_clock
 	boris
 	hold_shell
 	call_bash 'echo hi; read <gate' '{}' '{"progressToken":"q"}'
 	notice
 	waited=$(progress)
 	least $waited 9000
-	begin
+	start_timer
 	release
 	answer $first
 	until [[ $(get -s params message) = hi* ]]; do
@@ -128,25 +128,25 @@ hold_shell() {
 	release
 	answer
 	is "$(result stdout)" '"hi\n"'
-	most "$(result elapsed_ms)" "$(took)"
+	most "$(result elapsed_ms)" "$(elapsed)"
 }
 
 # has_heartbeat: Fails if the next line is not a progress notification, sent about
-# ten seconds after `begin`.
+# ten seconds after `start_timer`.
 has_heartbeat() {
 	notice
 	is "$(get method) $(get params progressToken)" '"notifications/progress" "w"'
-	least "$(took)" 9000
+	least "$(elapsed)" 9000
 	within 15000
 	least "$(progress)" 9000
 }
 
 @test "W1: a progress notification is sent after ten seconds if a call waits for a task" {
-	hurried
+	use_fast_clock
 	boris
 	start_task 'read <gate; echo hi'
 	for more in '' ',"until":"hi"' ',"new":true'; do
-		begin
+		start_timer
 		wait_for_task '"wait":600000'"$more" '{"progressToken":"w"}'
 		has_heartbeat
 		cancel $id
@@ -154,9 +154,9 @@ has_heartbeat() {
 }
 
 @test "W1: a progress notification is sent after ten seconds if a call starts a task and waits" {
-	hurried
+	use_fast_clock
 	boris
-	begin
+	start_timer
 	start_waiting 'read <gate; echo hi' '"wait":600000' '{"progressToken":"w"}'
 	has_heartbeat
 	release
@@ -169,7 +169,7 @@ has_heartbeat() {
 	start_task "$(in_steps 'printf "\033[1mone\033[m\n"' 'echo two >&2')"
 	wait_for_task '"wait":60000' '{"progressToken":"t"}'
 	wait=$id
-	in_turn
+	sync_server
 	release
 	notice
 	is "$(get params progressToken) $(get params message)" '"t" "one\n"'
@@ -190,7 +190,7 @@ has_heartbeat() {
 	wait=$id
 	call task_output '{"task_id":"'"$task"'","wait":60000}' '{"progressToken":"t"}'
 	with_token=$id
-	in_turn
+	sync_server
 	release
 	notice
 	is "$(get params progressToken)" '"t"'
@@ -202,7 +202,7 @@ has_heartbeat() {
 }
 
 @test "O7: progress notifications for a call that waits for any task have a message" {
-	hurried
+	use_fast_clock
 	boris
 	start_task 'read <gate'
 	call task_output '{"wait":60000}' '{"progressToken":1}'
@@ -213,7 +213,7 @@ has_heartbeat() {
 }
 
 @test "O7: a progress notification repeats the last line if there is no new output" {
-	hurried
+	use_fast_clock
 	boris
 	call_bash 'echo one; printf "Processing... 10114"; read <gate' '{}' '{"progressToken":1}'
 	until [[ $(get params message) = *10114* ]]; do
@@ -231,8 +231,8 @@ has_heartbeat() {
 	boris
 	start_waiting 'read <gate; echo hi; exit 3' '"wait":60000'
 	start=$id
-	in_turn
-	begin
+	sync_server
+	start_timer
 	release
 	answer $start
 	within 3000
@@ -246,8 +246,8 @@ has_heartbeat() {
 	run_waiting 'exit 3' '"wait":60000'
 	task_started
 	isnt "$pid" ''
-	look
-	refused "task not found: $task*"
+	read_task
+	is_tool_error "task not found: $task*"
 }
 
 @test "W2: other calls are answered while run_in_background waits" {
@@ -263,9 +263,9 @@ has_heartbeat() {
 
 @test "W2: run_in_background with wait returns the output so far when the time has expired" {
 	boris
-	begin
+	start_timer
 	run_waiting 'echo one; read <gate; echo two' '"wait":1000'
-	least "$(took)" 990
+	least "$(elapsed)" 990
 	within 3000
 	is "$(result status) $(result stdout) $(result exit_code)" '"running" "one\n" '
 	is "$(get result isError)" false
@@ -277,14 +277,14 @@ has_heartbeat() {
 	boris
 	run_waiting 'echo one; read <gate' '"wait":60000,"until":"one"'
 	task_started
-	look "$task" '{"new":true}'
+	read_task "$task" '{"new":true}'
 	is "$(result stdout)" '""'
 }
 
 @test "W2: run_in_background without wait returns no output" {
 	boris
 	for wait in '' ',"wait":0' ',"wait":null'; do
-		begin
+		start_timer
 		run_bash 'echo one; read <gate' '{"run_in_background":true'"$wait"'}'
 		within 3000
 		is "$(result status)" '"running"'
@@ -300,8 +300,8 @@ has_heartbeat() {
 		rm -f a
 		run_bash 'echo one; echo x >a; read <gate' '{"run_in_background":true'"$wait"'}'
 		task_started
-		printed a
-		look "$task" '{"new":true}'
+		await_output a
+		read_task "$task" '{"new":true}'
 		is "$(result stdout)" '"one\n"'
 	done
 }
@@ -312,17 +312,17 @@ has_heartbeat() {
 		rm -f pid
 		start_waiting 'echo one; echo $$ >pid; read <gate; echo two' "$more"
 		cancelled+=("$id")
-		printed pid
+		await_output pid
 		cancel ${cancelled[-1]}
 		next_is_ping
-		there pid
+		is_running pid
 		run_tool task_output '{}'
 		is "$(result tasks 0 pid) $(result tasks 0 status)" "$(cat pid) \"running\""
 		release
-		look "$(plain tasks 0 task_id)" '{"wait":10000}'
+		read_task "$(plain tasks 0 task_id)" '{"wait":10000}'
 		is "$(result status) $(result stdout)" '"completed" "one\ntwo\n"'
 	done
-	leave
+	stop_server
 	for id in "${cancelled[@]}"; do
 		unanswered $id
 	done
@@ -332,10 +332,10 @@ has_heartbeat() {
 	boris
 	start_waiting 'echo one; echo x >a; read <gate' '"wait":60000'
 	start=$id
-	printed a
+	await_output a
 	cancel $start
 	run_tool task_output '{}'
-	look "$(plain tasks 0 task_id)" '{"new":true}'
+	read_task "$(plain tasks 0 task_id)" '{"new":true}'
 	is "$(result stdout)" '"one\n"'
 }
 
@@ -345,10 +345,10 @@ has_heartbeat() {
 	start_waiting 'read <gate' '"wait":500'
 	start=$id
 	pause 700
-	begin
+	start_timer
 	release
 	answer $start
-	least "$(took)" 490
+	least "$(elapsed)" 490
 	is "$(result status)" '"running"'
 }
 
@@ -361,7 +361,7 @@ has_heartbeat() {
 	release
 	answer $first
 	run_bash true
-	leave
+	stop_server
 	unanswered $queued
 	[ ! -e ran ]
 }
@@ -370,19 +370,19 @@ has_heartbeat() {
 
 @test "W2: a wait for the end of a task does not end when the task prints output" {
 	boris
-	begin
+	start_timer
 	start_task 'echo one; read <gate'
-	look "$task" '{"wait":1000}'
-	least "$(took)" 990
+	read_task "$task" '{"wait":1000}'
+	least "$(elapsed)" 990
 	is "$(result status) $(result stdout)" '"running" "one\n"'
 }
 
 @test "W2: a wait with new and until does not end at output without the until text" {
 	boris
-	begin
+	start_timer
 	start_task 'echo one; read <gate'
-	look "$task" '{"new":true,"wait":1200,"until":"two"}'
-	least "$(took)" 1190
+	read_task "$task" '{"new":true,"wait":1200,"until":"two"}'
+	least "$(elapsed)" 1190
 	is "$(result status) $(result stdout)" '"running" "one\n"'
 }
 
@@ -391,7 +391,7 @@ has_heartbeat() {
 	start_task "$(in_steps 'echo two' 'echo three >&2')"
 	for output in '"two\n" ""' '"" "three\n"'; do
 		wait_for_step '"new":true,"wait":60000' 5000
-		least "$(took)" 290
+		least "$(elapsed)" 290
 		is "$(result status)" '"running"'
 		is "$(result stdout) $(result stderr)" "$output"
 	done
@@ -402,13 +402,13 @@ has_heartbeat() {
 	start_task "$(in_steps 'until [ -e stop ]; do echo line; done; echo the end')"
 	wait_for_task '"new":true,"wait":60000'
 	wait=$id
-	in_turn
-	begin
+	sync_server
+	start_timer
 	release
 	pause 500
 	: >stop
 	answer $wait
-	least "$(took)" 500
+	least "$(elapsed)" 500
 	within 10000
 	is "$(result status)" '"running"'
 	like "$(plain stdout)" $'*\nthe end\n*'
@@ -417,10 +417,10 @@ has_heartbeat() {
 @test "W2: a wait for new output ends when its time has expired" {
 	boris
 	task_at_gate 'echo one'
-	look
-	begin
-	look "$task" '{"new":true,"wait":500}'
-	least "$(took)" 490
+	read_task
+	start_timer
+	read_task "$task" '{"new":true,"wait":500}'
+	least "$(elapsed)" 490
 	is "$(result status) $(result stdout)" '"running" ""'
 	like "$(text)" '*\(no new output\)"'
 }
@@ -428,7 +428,7 @@ has_heartbeat() {
 @test "W2: a wait for new output ends if the task ends without output" {
 	boris
 	task_at_gate 'echo one' 'exit 3'
-	look
+	read_task
 	wait_for_step '"new":true,"wait":60000'
 	is "$(result status) $(result exit_code) $(result stdout)" '"completed" 3 ""'
 	like "$(text)" '*\(no new output\)"'
@@ -439,12 +439,12 @@ has_heartbeat() {
 	start_task "$(in_steps 'echo one; echo x >a' 'echo two')"
 	wait_for_task '"wait":60000,"new":true'
 	waiting=$id
-	in_turn
+	sync_server
 	release
-	printed a
-	look
+	await_output a
+	read_task
 	is "$(result stdout)" '"one\n"'
-	look "$task" '{"wait":800}'
+	read_task "$task" '{"wait":800}'
 	release
 	answer $waiting
 	is "$(result stdout)" '"two\n"'
@@ -454,24 +454,24 @@ has_heartbeat() {
 waits_30_s() {
 	pause 20000
 	answer
-	least "$(took)" 29500
+	least "$(elapsed)" 29500
 	within 34000
 	is "$(result status) $(get result isError)" '"running" false'
 }
 
 @test "W2: task_output with until and without wait waits for 30 s" {
-	hurried
+	use_fast_clock
 	boris
 	start_task 'read <gate'
-	begin
+	start_timer
 	wait_for_task '"until":"never"'
 	waits_30_s
 }
 
 @test "W2: run_in_background with until and without wait waits for 30 s" {
-	hurried
+	use_fast_clock
 	boris
-	begin
+	start_timer
 	start_waiting 'read <gate' '"until":"never"'
 	waits_30_s
 }
@@ -483,7 +483,7 @@ waits_30_s() {
 	until=$id
 	wait_for_task '"wait":60000'
 	end=$id
-	in_turn
+	sync_server
 	release
 	answer $until
 	is "$(result status) $(result stdout)" '"running" "ready\n"'
@@ -499,9 +499,9 @@ waits_30_s() {
 	start_task 'read <gate'
 	for value in -1 1.5 '"x"' true; do
 		run_waiting 'touch ran' '"wait":'$value
-		refused '*wait*600000*'
-		look "$task" '{"wait":'$value'}'
-		refused '*wait*600000*'
+		is_tool_error '*wait*600000*'
+		read_task "$task" '{"wait":'$value'}'
+		is_tool_error '*wait*600000*'
 	done
 	[ ! -e ran ]
 }
@@ -513,7 +513,7 @@ waits_30_s() {
 		for argument in check_pid kill_pid; do
 			run_tool bash '{"'$argument'":'"$pid,$more}"
 			rule='wait and until cannot be used with check_pid or kill_pid'
-			refused "$rule; use task_output*"
+			is_tool_error "$rule; use task_output*"
 		done
 	done
 }
@@ -522,7 +522,7 @@ waits_30_s() {
 	boris
 	for more in '' ',"run_in_background":false'; do
 		run_bash 'touch ran' '{"wait":1000'$more'}'
-		refused 'wait requires run_in_background: true*'
+		is_tool_error 'wait requires run_in_background: true*'
 	done
 	[ ! -e ran ]
 }
@@ -530,7 +530,7 @@ waits_30_s() {
 @test "W2: task_output accepts a wait above 600000 ms" {
 	boris
 	start_task true
-	look "$task" '{"wait":700000}'
+	read_task "$task" '{"wait":700000}'
 	is "$(result status)" '"completed"'
 }
 
@@ -558,9 +558,9 @@ waits_30_s() {
 	start_waiting 'echo starting; echo x >a; read <gate; echo "ready in 5 ms"; read <gate' \
 		'"until":"ready in"'
 	start=$id
-	begun a
+	await_file a
 	next_is_ping
-	begin
+	start_timer
 	release
 	answer $start
 	within 3000
@@ -575,7 +575,7 @@ waits_30_s() {
 	run_waiting 'echo starting; echo ready; read <gate; echo more' '"until":"ready"'
 	task_started
 	release
-	look "$task" '{"wait":10000,"new":true}'
+	read_task "$task" '{"wait":10000,"new":true}'
 	is "$(result status)" '"completed"'
 	lacks "$(result stdout)" starting
 	has "$(result stdout)" more
@@ -602,7 +602,7 @@ waits_30_s() {
 		eventually test -e $part
 		next_is_ping
 	done
-	begin
+	start_timer
 	release
 	answer $wait
 	within 3000
@@ -632,46 +632,46 @@ waits_30_s() {
 @test "W3: the argument until is not a regular expression" {
 	boris
 	task_at_gate 'echo "aXb"; echo "a.b [x]"'
-	look "$task" '{"wait":200,"until":"a.b ]x"}'
+	read_task "$task" '{"wait":200,"until":"a.b ]x"}'
 	is "$(result status)" '"running"'
 	isnt "$(result note)" ''
-	look "$task" '{"wait":200,"until":"a.."}'
+	read_task "$task" '{"wait":200,"until":"a.."}'
 	isnt "$(result note)" ''
 }
 
 @test "W3: the argument until does not match a text that is split between stdout and stderr" {
 	boris
-	begin
+	start_timer
 	start_task 'printf rea; printf dy >&2; echo x >a; read <gate'
-	begun a
-	look "$task" '{"wait":300,"until":"ready"}'
+	await_file a
+	read_task "$task" '{"wait":300,"until":"ready"}'
 	is "$(result status) $(get result isError)" '"running" false'
 	isnt "$(result note)" ''
-	least "$(took)" 290
+	least "$(elapsed)" 290
 }
 
 @test "W3: the argument until does not match a text that is split between two lines" {
 	boris
-	begin
+	start_timer
 	start_task 'printf "rea\nsteady"; echo x >a; read <gate'
-	begun a
-	look "$task" '{"wait":300,"until":"reasteady"}'
+	await_file a
+	read_task "$task" '{"wait":300,"until":"reasteady"}'
 	isnt "$(result note)" ''
-	least "$(took)" 290
+	least "$(elapsed)" 290
 }
 
 @test "W3: the argument until matches output from before the call if it was not read" {
 	boris
 	task_at_gate 'echo READY; seq 100000'
-	begin
-	look "$task" '{"wait":600000,"until":"READY"}'
+	start_timer
+	read_task "$task" '{"wait":600000,"until":"READY"}'
 	within 5000
 	is "$(result status) $(result note)" '"running" '
 }
 
 # is_read_already TEXT: Fails if until finds TEXT in the output of $task.
 is_read_already() {
-	look "$task" '{"wait":200,"until":"'"$1"'"}'
+	read_task "$task" '{"wait":200,"until":"'"$1"'"}'
 	is "$(result status)" '"running"'
 	isnt "$(result note)" ''
 }
@@ -680,7 +680,7 @@ is_read_already() {
 	boris
 	for more in '' '{"new":true}' '{"wait":60000,"until":"ready"}'; do
 		task_at_gate 'echo ready'
-		look "$task" "$more"
+		read_task "$task" "$more"
 		is_read_already ready
 		is_read_already ready
 	done
@@ -696,7 +696,7 @@ is_read_already() {
 @test "W3: the argument until matches a text that is printed again" {
 	boris
 	task_at_gate 'echo ready' 'echo ready; read <gate'
-	look
+	read_task
 	wait_for_step '"wait":60000,"until":"ready","new":true'
 	is "$(result stdout) $(result note)" '"ready\n" '
 }
@@ -705,15 +705,15 @@ is_read_already() {
 	boris
 	start_task "printf ready; echo x >a; $(in_steps 'printf " now\n1%%"; echo x >b' \
 		'printf "\r2%%"; echo x >c')"
-	printed a
-	look
+	await_output a
+	read_task
 	wait_for_task '"wait":60000,"until":"never"'
 	waiting=$id
 	for step in b c; do
 		release
-		printed $step
+		await_output $step
 	done
-	look "$task" '{"wait":200,"until":"ready","new":true}'
+	read_task "$task" '{"wait":200,"until":"ready","new":true}'
 	is "$(result stdout)" '" now\n2%"'
 	has "$(plain note)" 'not printed since the last read: ready'
 	release
@@ -725,7 +725,7 @@ is_read_already() {
 	start_waiting "printf a; echo x >one; $(in_steps 'printf "\rb\nend\n"')" \
 		'"wait":20000,"until":"ab"'
 	waiting=$id
-	printed one
+	await_output one
 	release
 	run_bash 'true'
 	run_waiting 'true' '"wait":20000'
@@ -738,9 +738,9 @@ is_read_already() {
 @test "W3: if the argument until matches nothing before the wait ends, a note says so" {
 	boris
 	start_task 'echo one; read <gate'
-	begin
-	look "$task" '{"wait":500,"until":"ready"}'
-	least "$(took)" 490
+	start_timer
+	read_task "$task" '{"wait":500,"until":"ready"}'
+	least "$(elapsed)" 490
 	within 3000
 	is "$(result status) $(result stdout) $(get result isError)" '"running" "one\n" false'
 	isnt "$(result note)" ''
@@ -749,8 +749,8 @@ is_read_already() {
 @test "W3: task_output with until and wait set to 0 returns immediately" {
 	boris
 	start_task 'echo one; read <gate'
-	begin
-	look "$task" '{"wait":0,"until":"ready"}'
+	start_timer
+	read_task "$task" '{"wait":0,"until":"ready"}'
 	within 3000
 	is "$(result status) $(get result isError)" '"running" false'
 }
@@ -764,7 +764,7 @@ is_read_already() {
 
 @test "W3: run_in_background with until returns when the task ends" {
 	boris
-	begin
+	start_timer
 	run_waiting 'echo "no such port" >&2; exit 4' '"until":"ready"'
 	within 3000
 	is "$(result status) $(result exit_code) $(result stderr)" '"completed" 4 "no such port\n"'
@@ -789,10 +789,10 @@ is_read_already() {
 	start_task 'read <gate'
 	long=$(yes é | head -n 1001 | tr -d '\n')
 	for value in 5 true '["x"]' '"a\nb"' '"\n"' "\"$long\""; do
-		look "$task" '{"until":'"$value"'}'
-		refused '*until*'
+		read_task "$task" '{"until":'"$value"'}'
+		is_tool_error '*until*'
 		run_waiting 'touch ran' '"until":'"$value"
-		refused '*until*'
+		is_tool_error '*until*'
 	done
 	[ ! -e ran ]
 }
@@ -803,7 +803,7 @@ is_read_already() {
 	run_waiting "echo $long; read <gate" '"until":"'$long'"'
 	is "$(result status) $(plain stdout)" "\"running\" $long"
 	task_started
-	look "$task" '{"wait":50,"until":"'$long'"}'
+	read_task "$task" '{"wait":50,"until":"'$long'"}'
 	is "$(result status)" '"running"'
 }
 
@@ -814,7 +814,7 @@ is_read_already() {
 	for i in {1..200}; do
 		wait_for_task '"until":"'"$almost"'"'
 	done
-	begin
+	start_timer
 	ask ping
 	within 5000
 	run_tool bash '{"kill_pid":'"$pid"'}'
@@ -824,16 +824,16 @@ is_read_already() {
 
 @test "W4: a task is terminated after its timeout" {
 	boris
-	begin
+	start_timer
 	start_task 'trap "echo bye; exit 7" TERM; echo hi; read <gate' '{"timeout":500}'
 	is "$(result status)" '"running"'
-	look "$task" '{"wait":20000}'
-	least "$(took)" 490
+	read_task "$task" '{"wait":20000}'
+	least "$(elapsed)" 490
 	within 3000
 	is "$(result status) $(result timed_out)" '"timed_out" true'
 	is "$(result stdout) $(result exit_code)" '"hi\nbye\n" 7'
 	least "$(result elapsed_ms)" 490
-	gone "$pid"
+	is_gone "$pid"
 }
 
 @test "W4: run_in_background with wait reports that the task has timed out" {
@@ -846,15 +846,15 @@ is_read_already() {
 @test "W4: a task that ends before its timeout has the status completed" {
 	boris
 	start_task 'echo hi' '{"timeout":60000}'
-	look "$task" '{"wait":20000}'
+	read_task "$task" '{"wait":20000}'
 	is "$(result status) $(result stdout) $(result timed_out)" '"completed" "hi\n" '
 }
 
 @test "W4: if --bg-timeout is shorter than the timeout of a task, --bg-timeout applies" {
 	boris --bg-timeout=1
-	begin
+	start_timer
 	start_task 'read <gate' '{"timeout":600000}'
-	look "$task" '{"wait":20000}'
+	read_task "$task" '{"wait":20000}'
 	within 6000
 	is "$(result status)" '"timed_out"'
 	has "$(plain note)" '--bg-timeout'
@@ -862,10 +862,10 @@ is_read_already() {
 
 @test "W4: if the timeout of a task is shorter than --bg-timeout, the timeout applies" {
 	boris --bg-timeout=3
-	begin
+	start_timer
 	start_task 'read <gate' '{"timeout":300}'
-	look "$task" '{"wait":20000}'
-	least "$(took)" 290
+	read_task "$task" '{"wait":20000}'
+	least "$(elapsed)" 290
 	is "$(result status) $(result timed_out)" '"timed_out" true'
 	most "$(result elapsed_ms)" $((2900 * SLOW))
 	lacks "$reply" '--bg-timeout'
@@ -875,10 +875,10 @@ is_read_already() {
 @test "W4: --timeout does not apply to tasks" {
 	boris --timeout=1
 	start_task 'read <gate; echo hi'
-	look "$task" '{"wait":1500}'
+	read_task "$task" '{"wait":1500}'
 	is "$(result status)" '"running"'
 	release
-	look "$task" '{"wait":10000}'
+	read_task "$task" '{"wait":10000}'
 	is "$(result status) $(result stdout)" '"completed" "hi\n"'
 }
 
@@ -887,7 +887,7 @@ is_read_already() {
 	for timeout in 86400001 1e18; do
 		start_task 'read <gate' '{"timeout":'$timeout'}'
 		has "$(plain note)" 86400000
-		look
+		read_task
 		is "$(result status)" '"running"'
 	done
 }
@@ -896,7 +896,7 @@ is_read_already() {
 	boris
 	start_task 'read <gate' '{"timeout":86400000}'
 	lacks "$(plain note)" 86400000
-	look
+	read_task
 	is "$(result status)" '"running"'
 }
 
@@ -904,7 +904,7 @@ is_read_already() {
 	boris
 	for value in -1 '"x"' 1.5; do
 		run_waiting 'touch ran' '"timeout":'$value
-		refused '*timeout*'
+		is_tool_error '*timeout*'
 	done
 	[ ! -e ran ]
 }

@@ -53,7 +53,7 @@ inode() {
 	boris --edit
 	ask tools/list
 	is "$(get -s result tools 2 name)" edit
-	leave
+	stop_server
 	BORIS_EDIT=1 boris
 	ask tools/list
 	is "$(get -s result tools 2 name)" edit
@@ -76,11 +76,11 @@ inode() {
 @test "P4: an argument of edit is rejected as unknown by bash" {
 	boris
 	run_bash true '{"path":"f"}'
-	refused 'unknown argument "path"; *'
-	leave
+	is_tool_error 'unknown argument "path"; *'
+	stop_server
 	boris --edit
 	run_bash true '{"path":"f"}'
-	refused 'unknown argument "path" (an argument of edit); *'
+	is_tool_error 'unknown argument "path" (an argument of edit); *'
 }
 
 @test "X1: with --edit and --no-bash, edit is the only tool" {
@@ -120,7 +120,7 @@ inode() {
 	boris --edit
 	printf 'a b a\nX\n' >f
 	edit f '"c"' '"a"'
-	refused '*old occurs 2 times, in lines 1, 1; *'$'\n\n1\ta b a\n2\tX'
+	is_tool_error '*old occurs 2 times, in lines 1, 1; *'$'\n\n1\ta b a\n2\tX'
 	holds f 'a b a\nX\n'
 }
 
@@ -151,7 +151,7 @@ inode() {
 	printf one >f
 	for old in null '""'; do
 		edit f '"x"' "$old"
-		refused '*File exists*'
+		is_tool_error '*File exists*'
 	done
 	holds f 'one'
 }
@@ -160,14 +160,14 @@ inode() {
 	boris --edit
 	ln -s nowhere dangling
 	edit dangling '"x"'
-	refused '*File exists*'
+	is_tool_error '*File exists*'
 	[ ! -e nowhere ]
 }
 
 @test "X1: without the argument old, edit does not create missing directories" {
 	boris --edit
 	edit no/f '"x"'
-	refused "$PWD/no/f: cannot create the file: No such file*"
+	is_tool_error "$PWD/no/f: cannot create the file: No such file*"
 }
 
 @test "X1: without the argument old, edit can write to an existing empty file" {
@@ -185,7 +185,7 @@ inode() {
 	touch theirs own
 	chown nobody theirs
 	edit theirs '"a secret"'
-	refused "$PWD/theirs: *exists*"
+	is_tool_error "$PWD/theirs: *exists*"
 	holds theirs ''
 	edit own '"a secret"'
 	holds own 'a secret'
@@ -219,33 +219,33 @@ inode() {
 	boris --edit
 	echo x >f
 	edit f '"x"' '"x"'
-	refused 'old and new are identical*'
+	is_tool_error 'old and new are identical*'
 	holds f 'x\n'
 }
 
 @test "P4: edit without the argument path or new is rejected" {
 	boris --edit
 	run_tool edit '{"new":"x"}'
-	refused 'argument "path" is missing*'
+	is_tool_error 'argument "path" is missing*'
 	run_tool edit '{"path":"f"}'
-	refused 'argument "new" is missing*'
+	is_tool_error 'argument "new" is missing*'
 }
 
 @test "P4: edit is rejected if the value of an argument is invalid" {
 	boris --edit
 	edit '' '"x"'
-	refused 'argument "path" must be *'
+	is_tool_error 'argument "path" must be *'
 	edit 'f\u0000' '"x"'
-	refused 'argument "path" must be *'
+	is_tool_error 'argument "path" must be *'
 	edit f 1 '"x"'
-	refused 'argument "new" must be a string*'
+	is_tool_error 'argument "new" must be a string*'
 }
 
 @test "P4: the error about an unknown argument of edit lists the valid arguments" {
 	boris --edit
 	run_tool edit '{"path":"f","text":"x","command":"y","new":""}'
-	refused 'unknown arguments "text", "command" (an argument of bash); *'
-	refused '*; edit accepts path, old, new, all'
+	is_tool_error 'unknown arguments "text", "command" (an argument of bash); *'
+	is_tool_error '*; edit accepts path, old, new, all'
 }
 
 @test "X2: an edit waits for earlier commands" {
@@ -266,10 +266,10 @@ inode() {
 	call_bash 'read <gate'
 	call edit '{"path":"f","new":"x"}'
 	cancel $id
-	in_turn
+	sync_server
 	release
 	run_bash true
-	leave
+	stop_server
 	unanswered 2
 	[ ! -e f ]
 }
@@ -315,7 +315,7 @@ inode() {
 	boris --edit
 	printf 'a\r\nb\r\na\nb\n' >f
 	edit f '"x\ny"' '"a\nb"'
-	refused '*old occurs 2 times, in lines 1, 3; *'
+	is_tool_error '*old occurs 2 times, in lines 1, 3; *'
 }
 
 @test "X2: each replacement has the line endings of the text that it replaces" {
@@ -456,11 +456,11 @@ owner_of() {
 	boris --edit
 	mkdir d
 	edit d '"x"' '"a"'
-	refused "$PWD/d: cannot change the file: Is a directory"
+	is_tool_error "$PWD/d: cannot change the file: Is a directory"
 	edit /dev/null '"x"' '"a"'
-	refused '/dev/null: *must name a regular file'
+	is_tool_error '/dev/null: *must name a regular file'
 	edit gate '"x"' '"a"'
-	refused '*must name a regular file'
+	is_tool_error '*must name a regular file'
 }
 
 @test "X3: an edit of a read-only file is rejected" {
@@ -468,21 +468,21 @@ owner_of() {
 	echo a >f
 	chmod 444 f
 	edit f '"x"' '"a"'
-	refused '*Permission denied*'
+	is_tool_error '*Permission denied*'
 	holds f 'a\n'
 }
 
 @test "X3: with the argument old, edit is rejected if the file does not exist" {
 	boris --edit
 	edit none '"x"' '"a"'
-	refused "$PWD/none: cannot change the file: No such file*"
+	is_tool_error "$PWD/none: cannot change the file: No such file*"
 }
 
 @test "X3: an edit that makes a file larger than 16 MiB is rejected" {
 	boris --edit
 	head -c 16777216 /dev/zero | tr '\0' a >f
 	edit f '"aa"' '"a"' '"all":true'
-	refused '*at most 16 MiB, before and after the edit'
+	is_tool_error '*at most 16 MiB, before and after the edit'
 	is "$(wc -c <f | xargs)" 16777216
 }
 
@@ -491,7 +491,7 @@ owner_of() {
 	head -c 16777216 /dev/zero | tr '\0' a >f
 	printf b >>f
 	edit f '""' '"ab"'
-	refused '*at most 16 MiB, before and after the edit'
+	is_tool_error '*at most 16 MiB, before and after the edit'
 	is "$(wc -c <f | xargs)" 16777217
 }
 
@@ -517,7 +517,7 @@ on_full_disk() {
 @test "X3: an edit on a full disk fails and leaves the file unchanged" {
 	on_full_disk
 	edit d/f '"x"' '"END"'
-	refused '*No space left on device'
+	is_tool_error '*No space left on device'
 	run_bash 'ls -A d | xargs; wc -c <d/f; cmp d/f d/g'
 	is "$(plain stdout)" $'f fill g h\n20004'
 }
@@ -525,7 +525,7 @@ on_full_disk() {
 @test "X3: a file with two hard links stays unchanged if the disk is too full" {
 	on_full_disk
 	edit d/g "\"$long\"" '"END"'
-	refused '*No space left on device'
+	is_tool_error '*No space left on device'
 	run_bash 'ls -A d | xargs; cmp d/f d/g; tail -c 4 d/g'
 	is "$(plain stdout)" $'f fill g h\nEND'
 }
@@ -533,7 +533,7 @@ on_full_disk() {
 @test "X3: a new file is not created on a full disk" {
 	on_full_disk
 	edit d/new "\"$long\""
-	refused '*No space left on device'
+	is_tool_error '*No space left on device'
 	run_bash 'ls -A d | xargs'
 	is "$(plain stdout)" 'f fill g h'
 }
@@ -553,9 +553,9 @@ on_full_disk() {
 		mount -o remount,ro d; exec "$@"' sh)
 	boris --edit
 	edit d/f '"x"' '"a"'
-	refused '*Read-only file system'
+	is_tool_error '*Read-only file system'
 	edit d/new '"x"'
-	refused '*Read-only file system'
+	is_tool_error '*Read-only file system'
 }
 
 @test "X3: the error about an immutable file gives the system's reason" {
@@ -565,7 +565,7 @@ on_full_disk() {
 	chattr +i f || skip 'no immutable files here'
 	edit f '"x"' '"a"'
 	chattr -i f
-	refused '*Operation not permitted*'
+	is_tool_error '*Operation not permitted*'
 	holds f 'a\n'
 }
 
@@ -615,7 +615,7 @@ boris_of_another_user() {
 @test "X3: edit cannot create a file in a read-only directory" {
 	boris_of_another_user
 	edit d/new '"b"'
-	refused '*Permission denied*'
+	is_tool_error '*Permission denied*'
 	only d f
 }
 
@@ -682,7 +682,7 @@ edit_and() {
 	until files=(d/*) && ((${#files[@]} > 1)) || read -rt 0 -u 8; do :; done
 	eval "$1"
 	answer
-	[ "$(get result isError)" = false ] || refused "$PWD/d/f: *"
+	[ "$(get result isError)" = false ] || is_tool_error "$PWD/d/f: *"
 	only d f
 }
 
@@ -724,7 +724,7 @@ boris_with_slow_disk() {
 		echo appended >>g
 		answer
 		is "$(xargs <f)" "a $new end appended"
-		leave
+		stop_server
 		rm trace
 	done
 }
@@ -796,8 +796,8 @@ unlock() {
 	boris --edit
 	lock f
 	edit f '"b"' '"a"'
-	refused "$PWD/f: the file was not changed, because another program*"
-	refused '*has locked it; try again later'
+	is_tool_error "$PWD/f: the file was not changed, because another program*"
+	is_tool_error '*has locked it; try again later'
 	holds f 'a\n'
 }
 
@@ -805,7 +805,7 @@ unlock() {
 	boris --edit --log=log
 	lock f
 	edit f '"b"' '"a"'
-	leave
+	stop_server
 	least "$("$HERE/reply" -l elapsed_ms <log)" 900
 }
 
@@ -854,7 +854,7 @@ unlock() {
 	run_bash 'cat f'
 	is "$(plain stdout)" a
 	unlock
-	leave
+	stop_server
 	unanswered $edited
 	holds f 'a\n'
 	lacks "$(<log)" '"event":"edit"'
@@ -868,8 +868,8 @@ unlock() {
 	ask ping
 	kill -TERM $server
 	answer $edited
-	refused 'not run, because the session was closed'
-	died
+	is_tool_error 'not run, because the session was closed'
+	await_exit
 	holds f 'a\n'
 }
 
@@ -903,7 +903,7 @@ replace_during() {
 # undone: Fails if the reply does not say that another program has changed the
 # file.
 undone() {
-	refused '*another program changed it during the edit; try again*'
+	is_tool_error '*another program changed it during the edit; try again*'
 }
 
 @test "X6: an edit fails if another program replaces the file at the last moment" {
@@ -926,7 +926,7 @@ undone() {
 		replace_during renameat2 2 "$change"
 		undone
 		is "$(tail -n 1 f) $(inode f)" "two $number"
-		leave
+		stop_server
 		rm trace
 	done
 	lacks "$(ls -A)" .boris-
@@ -987,9 +987,9 @@ undone() {
 		tampered -P f pwrite64:error=EIO:delay_enter=500000:when=1
 		ln -f f g
 		replace_during pwrite64 "$new" 'echo appended >>f'
-		refused "$PWD/f: cannot change the file: Input/output error"
+		is_tool_error "$PWD/f: cannot change the file: Input/output error"
 		holds f 'one\ntwo\nappended\n'
-		leave
+		stop_server
 		rm trace
 	done
 }
@@ -1036,7 +1036,7 @@ in_fifth_read() {
 		call edit '{"path":"d/f","old":"end","new":"END"}'
 		pause $n
 		kill -9 $server
-		died || :
+		await_exit || :
 		eventually only d f 2>/dev/null
 		cmp -s d/f old || cmp d/f new
 	done
@@ -1050,9 +1050,9 @@ in_fifth_read() {
 	[ "$status" = 0 ] || skip "$(<err)"
 	boris --edit --write=in
 	edit out/f '"b"' '"a"'
-	refused '*Permission denied*'
+	is_tool_error '*Permission denied*'
 	edit out/new '"b"'
-	refused '*Permission denied*'
+	is_tool_error '*Permission denied*'
 	holds out/f 'a\n'
 	only out f
 }
@@ -1124,15 +1124,15 @@ in_fifth_read() {
 	printf 'x\n\tif (a)\n\t\tb();\n' >f
 	edit f '"y"' '"    if (a)\n        b();\n"'
 	shown=$'1\tx\n2\t\tif (a)\n3\t\t\tb();'
-	refused '*old not found, but text that differs only in white space *'
-	refused "*occurs in line 2"$'\n\n'"$shown"
+	is_tool_error '*old not found, but text that differs only in white space *'
+	is_tool_error "*occurs in line 2"$'\n\n'"$shown"
 }
 
 @test "X4: if the text of old is not found, the error mentions white space only if it matters" {
 	boris --edit
 	printf 'x\n\tif (a)\n\t\tb();\n' >f
 	edit f '"y"' '"elsewhere\nx"'
-	refused '*old not found*'
+	is_tool_error '*old not found*'
 	lacks "$(text)" 'white space'
 }
 
@@ -1140,7 +1140,7 @@ in_fifth_read() {
 	boris --edit
 	seq 30 | sed s/.*/x/ >f
 	edit f '"y"' '"x"'
-	refused '*old occurs 30 times, in lines 1, 2, *all: true*'
+	is_tool_error '*old occurs 30 times, in lines 1, 2, *all: true*'
 }
 
 @test "K3: the result of an edit does not exceed --result-limit" {
@@ -1156,8 +1156,8 @@ in_fifth_read() {
 	boris --edit
 	start_task 'read <gate'
 	release
-	eventually reaped $pid
-	in_turn
+	eventually is_reaped $pid
+	sync_server
 	edit f '"x"'
 	succeeded '*: created'$'\n'"note: task $task ended with *"
 }
@@ -1179,6 +1179,6 @@ in_fifth_read() {
 	long=$(printf %090000d 0 | tr 0 a)
 	before=$(ticks)
 	edit f '"c"' "\"$long c\""
-	refused '*'
+	is_tool_error '*'
 	most $(($(ticks) - before)) $((50 * SLOW))
 }
