@@ -183,8 +183,8 @@ write_input(struct exec *x)
 		fd_close(fd);
 }
 
-/* Closes the pipes for the input, the directory and the outcome of the start,
- * and frees the queued input and the script. */
+/* Closes the pipes for the input, the reported directory and the result of
+ * starting the program. Frees the queued input and the script. */
 static void
 close_pipes(struct exec *x)
 {
@@ -195,11 +195,11 @@ close_pipes(struct exec *x)
 	script_free(&x->script);
 }
 
-/* boris keeps its copies of these ends until the shell of a command in the
- * foreground has exited. It is then woken once at the end of a command, by
- * SIGCHLD, and not by the end of the output just before. (Otherwise a call of
- * `true` takes up to 1.8 instead of 1.15 times as long as fork, exec and wait,
- * if other programs use the processor.) */
+/* boris keeps its copies of the writing ends of the output pipes until the
+ * shell of a foreground command has exited. boris is then woken only once at
+ * the end of a command, by SIGCHLD, and not also by the end of the output.
+ * (Otherwise a call of `true` takes up to 1.8 instead of 1.15 times as long as
+ * fork, exec and wait, if other programs use the processor.) */
 void
 exec_close_shell_output(struct exec *x)
 {
@@ -373,9 +373,9 @@ read_rest(struct exec *x, ssize_t max, int64_t now)
 	}
 }
 
-/* Sets the time of the next poll of the process group. All commands in
- * EXEC_ORPHANED and EXEC_SURVIVED are polled in the same turn, because one walk
- * through /proc serves all of them. */
+/* Sets the time at which the process group is polled again. All commands in
+ * EXEC_ORPHANED or EXEC_SURVIVED are polled at the same time, because one walk
+ * through /proc is enough for all of them. */
 static void
 poll_later(struct exec *x, int64_t now)
 {
@@ -865,8 +865,8 @@ exec_signal(const struct exec *x)
 }
 
 /* Returns the length in bytes of the unfinished input line after the text is
- * typed. `line` is the length before. The result exceeds LINE_TYPED_MAX if a
- * line is too long for the terminal. */
+ * typed. `line` is the length of that line before. The result exceeds
+ * LINE_TYPED_MAX if a line is too long for the terminal. */
 static size_t
 line_after(size_t line, const struct buf *text)
 {
@@ -944,7 +944,8 @@ exec_type_unseen(struct exec *x, const char *line, size_t n, int64_t now)
 }
 
 /* Returns the earliest time for the next check for a prompt, in ms. Returns
- * NEVER if the terminal is closed or contains unread input. */
+ * NEVER if the terminal is closed or contains input that no program has
+ * read. */
 static int64_t
 check_possible_at(const struct exec *x, enum terminal_mode mode)
 {
@@ -1005,13 +1006,13 @@ exec_find_stopped(struct exec *x, int64_t now, int *signo)
 
 	if (!x->options->visible || !x->terminal || master < 0)
 		return 0;
-	/* Cache the result for one turn, because many calls can ask for it and
-	 * each search walks through /proc twice. */
+	/* Search only once in each turn of the event loop, because many calls
+	 * need the result and each search walks through /proc twice. */
 	if (now != x->stopped_at) {
 		x->stopped_at = now;
 		x->stopped = 0;
-		/* If the shell reads from the terminal, it has already reported
-		 * its stopped jobs. */
+		/* Skip the search if a program waits for input. If this program
+		 * is the shell, it has already reported its stopped jobs. */
 		if (terminal_prompts(master, x->fd[EXEC_SLAVE]) ==
 		    TERMINAL_BUSY)
 			x->stopped = terminal_stopped(master, x->pid,

@@ -68,8 +68,8 @@ struct exec {
 	bool has_input;       /* true if stdin is a pipe that gets `input` */
 	bool terminal;        /* true if the command runs in a terminal; all
 	                       * output then comes from EXEC_OUT (I1) */
-	bool reports_dir;     /* true if the shell must report its last
-	                       * directory */
+	bool reports_dir;     /* true if the shell must report its current
+	                       * directory when it exits */
 	enum environment_kind env;
 
 	/* The members below are results. All modules may read them. */
@@ -163,8 +163,8 @@ void exec_poll_stopping(struct list *, const struct options *, int64_t now);
  * command must be in EXEC_SURVIVED. */
 void exec_put_survivor(const struct exec *, struct buf *);
 
-/* Closes boris's copies of the output ends that the shell has, so that a command
- * which runs for a long time uses fewer descriptors. */
+/* Closes boris's copies of the writing ends of the output pipes, so that a
+ * command that runs for a long time uses fewer descriptors. */
 void exec_close_shell_output(struct exec *);
 
 /* Adds the descriptors and deadlines of the commands to the poll set. */

@@ -653,8 +653,8 @@ json_verbatim(struct json j, struct buf *b)
 		    read_unicode(s, end) != REPLACEMENT;
 		found = find_line_break(s, end);
 		if (found != NULL) {
-			/* In valid JSON, these characters occur only in
-			 * strings, so they can be escaped. */
+			/* In valid JSON, U+0085, U+2028 and U+2029 occur only
+			 * in strings, so they can be escaped. */
 			buf_add(b, found->escape);
 			len = (int)strlen(found->utf8);
 		} else if (lone_surrogate) {
@@ -751,8 +751,8 @@ json_put_bytes(struct buf *b, const char *name, const void *bytes, size_t n)
 	json_string(b, bytes, n);
 }
 
-/* Returns the length of the first piece of a text that is longer than PIECE.
- * The piece never ends inside a character. */
+/* Returns the length of the first piece of a text that is longer than PIECE
+ * bytes. The piece has at most PIECE bytes and does not split a character. */
 static size_t
 piece_end(const char *text)
 {

@@ -19,12 +19,12 @@
 #include "base/message.h"
 
 enum {
-	RESERVE_SMALL = 1024   /* largest size of a buffer that may use the
-	                        * spare memory, bytes */
+	RESERVE_SMALL = 1024   /* maximum size of a buffer that may be allocated
+	                        * even if less than MEM_SPARE bytes stay free */
 };
 
-/* Returns p. If p is NULL, an allocation has failed, and boris exits with
- * status 1 (E7). */
+/* Returns p. If p is NULL because an allocation has failed, prints an error and
+ * exits with status 1 (E7). */
 static void *
 check_alloc(void *p)
 {
@@ -70,8 +70,8 @@ mem_copy(const char *text)
 bool
 mem_is_available(size_t n)
 {
-	/* The pointer is volatile because compilers remove an unused
-	 * malloc(). */
+	/* Make the pointer volatile, so that the compiler does not remove the
+	 * call of malloc(). */
 	void *volatile p = malloc(n);
 
 	free(p);
@@ -145,8 +145,8 @@ buf_reserve(struct buf *b, size_t more)
 		return false;
 	if (b->len + more <= RESERVE_SMALL || mem_is_available(MEM_SPARE))
 		return true;
-	/* Shrink the buffer to the exact size, because that may leave enough
-	 * spare memory. */
+	/* Shrink the buffer to the exact size, because that may leave MEM_SPARE
+	 * bytes of memory free. */
 	shrink(b, b->len + more);
 	if (mem_is_available(MEM_SPARE))
 		return true;

@@ -136,8 +136,9 @@ put_printable(const struct sink *s, const char *text, size_t n)
 		put_bytes(s, text + from, n - from);
 }
 
-/* Returns how many bytes of the string a %s conversion uses. The precision is a
- * maximum for plain text, and the exact number for printable text. */
+/* Returns the number of bytes of the string that a %s conversion prints. With
+ * the flag '-', the precision is the exact number. Without this flag, the
+ * precision is a maximum. */
 static size_t
 text_length(const struct conversion *c, const char *text)
 {

@@ -58,15 +58,16 @@ loop_wait(struct loop *loop)
 	int64_t left = 0;
 	int ready;
 
-	/* Read the clock again, because this turn may have taken some time. */
+	/* Read the clock again, because this turn of the event loop may have
+	 * taken some time. */
 	loop->now = clock_now();
 	if (loop->until > loop->now)
 		left = (loop->until - loop->now - 1) / CLOCK_FACTOR + 1;
 	if (left > INT_MAX)
 		left = INT_MAX;
 	ready = poll(loop->set, count, (int)left);
-	/* After EINTR, poll again, because a signal handler has written to its
-	 * pipe. boris must read that pipe before it handles expired
+	/* After EINTR, call poll() again, because a signal handler has written
+	 * to a pipe. boris must read that pipe before it handles expired
 	 * deadlines. */
 	if (ready < 0)
 		ready = poll(loop->set, count, 0);

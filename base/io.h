@@ -64,7 +64,7 @@ void fd_cloexec(int fd);
  * Preserves errno. */
 void fd_close(int *fd);
 
-/* The state of a transport at the end of a turn */
+/* The state of the stdio or HTTP transport after a turn of the event loop */
 enum transport_state {
 	TRANSPORT_SERVES,
 	TRANSPORT_ENDS,      /* boris is exiting, after a signal or end of

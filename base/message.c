@@ -64,13 +64,14 @@ stderr_write(const char *p, size_t n)
 	size_t done;
 	int own, error;
 
-	/* A regular file never blocks, so it is not reopened. A new descriptor
-	 * would overwrite the file from its start. */
+	/* Do not reopen a regular file. Writing to it never blocks, and a new
+	 * descriptor would overwrite the file from its start. */
 	if (fstat(2, &st) < 0 || S_ISREG(st.st_mode))
 		return write_ready(2, p, n, n);
 	own = reopen_stderr();
 	/* If stderr cannot be reopened, write small pieces while poll() reports
-	 * that stderr is writable. A stopped terminal can still block this. */
+	 * that stderr is writable. Writing to a stopped terminal can still
+	 * block. */
 	if (own < 0)
 		return write_ready(2, p, n, PIECE);
 	done = write_ready(own, p, n, n);

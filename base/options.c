@@ -97,9 +97,10 @@ find_cover(const char *list, const char *file)
 	return NULL;
 }
 
-/* Returns the absolute path of a file, because boris leaves its initial
- * directory later. If `tidy` is true, also removes "." and "..". Returns NULL
- * with errno set if the current directory cannot be found. */
+/* Returns the absolute path of a file. Relative paths cannot be used later,
+ * because boris leaves its initial directory. If `tidy` is true, also removes
+ * "." and "..". Returns NULL with errno set if the current directory cannot be
+ * found. */
 static char *
 absolute(const char *name, bool tidy)
 {

@@ -19,7 +19,7 @@ enum truncate {
 };
 enum structured { STRUCTURED_AUTO, STRUCTURED_ON, STRUCTURED_OFF };
 
-/* Limits that are part of the contract */
+/* Limits that doc/SPEC defines */
 enum {
 	TIMEOUT_MAX = 600000,         /* maximum timeout of a foreground
 	                               * command, ms */
@@ -58,8 +58,8 @@ struct options {
 	                          * timeout, 0 if it is killed */
 	int64_t truncate;        /* an enum truncate */
 	int64_t structured;      /* an enum structured */
-	int64_t save_limit;      /* maximum size of a saved stream, bytes
-	                          * (O5) */
+	int64_t save_limit;      /* maximum number of bytes of stdout or stderr
+	                          * that are saved in a file (O5) */
 	const char *write;       /* list of writable absolute paths (F1) */
 	const char *hide;        /* list of hidden absolute paths (F5) */
 	int64_t no_network;

@@ -29,7 +29,8 @@ struct name {
 	char text[NAME_BYTES];
 };
 
-/* The record of temporary files, in memory that boris and its guard share */
+/* The list of temporary files, in memory that boris shares with its guard
+ * process */
 struct tempfiles {
 	const char *dir;
 	int used;  /* number of entries of `name` that were used at least

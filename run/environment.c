@@ -19,8 +19,8 @@ struct environment {
 	struct buf pwd;                  /* text of the entry for PWD */
 };
 
-/* Flags of a row: the kinds of commands to which the row applies, and further
- * conditions */
+/* Flags of a row in the table of variables: the kinds of commands to which the
+ * row applies, and further conditions */
 enum {
 	PIPES = 1 << ENV_COMMAND | 1 << ENV_TASK,  /* all commands without a
 	                                            * terminal */

@@ -410,9 +410,9 @@ cover(const char *path)
 	return umount2("/proc", MNT_DETACH);
 }
 
-/* Enters the namespaces for --hide and --no-network, except for the user
- * namespace. Exits if a namespace is not available. If both options need that
- * namespace, the error message names `option`. */
+/* Enters the IPC, network and mount namespaces that --hide and --no-network
+ * need. Exits if a namespace is not available. `option` is the option to name
+ * in the error if there is no IPC namespace. */
 static void
 enter_namespaces(const struct options *o, const char *option)
 {
@@ -475,7 +475,7 @@ fence_raise(const struct options *o)
 		    "Landlock of Linux 6.2 or later (5.19 without --write)");
 	if (enter_filter(o->write != NULL) < 0)
 		reject_option(option, "seccomp filters");
-	/* Drop these capabilities and make boris non-dumpable, so that commands
+	/* Drop capabilities and make boris non-dumpable, so that commands
 	 * cannot trace boris or take its log and HTTP socket with
 	 * pidfd_getfd(). */
 	if (drop_capabilities(unneeded) < 0 ||

@@ -248,7 +248,8 @@ note_if_member(const struct list *groups, pid_t pid)
 		return;
 	other_group = getpgid(pid) != g->id;
 	if (g->found == PROC_LIVES && !other_group && pid != g->id)
-		/* Skip the process, because it cannot change the result. */
+		/* Skip the process, because another live process in the same
+		 * process group was already found. */
 		return;
 	found = find_process(pid);
 	if (found == PROC_GONE)
@@ -261,7 +262,8 @@ note_if_member(const struct list *groups, pid_t pid)
 	g->other_groups = g->other_groups || other_group;
 }
 
-/* Records all processes in /proc. Returns false if /proc cannot be read. */
+/* Records all processes in /proc that belong to the sessions of the groups.
+ * Returns false if /proc cannot be read. */
 static bool
 note_all(const struct list *groups)
 {

@@ -68,8 +68,9 @@ prompt_busy(const struct prompt_history *h, enum terminal_mode mode,
 }
 
 /* Returns whether the output looks like a prompt (I3 d): the program has
- * printed something since the last input and is now silent. In TERMINAL_LINES,
- * the last line must also be unfinished. */
+ * printed something since the last input and is now silent. If the terminal
+ * echoes input and programs read lines, the last line of the output must also
+ * be unfinished. */
 static bool
 looks_like_prompt(const struct prompt_history *h, enum terminal_mode mode,
                   bool open_line, int64_t now)
@@ -85,7 +86,8 @@ prompt_judge(const struct prompt_history *h, enum terminal_mode mode,
 {
 	struct prompt p = prompt_busy(h, mode, h->checked_at + PROMPT_CHECK);
 
-	/* The check was made too soon, or the program was active after it. */
+	/* Ignore the check unless it was made at least READ_SILENCE ms after
+	 * the last input or output. */
 	if (h->checked_at < p.since + READ_SILENCE)
 		return p;
 	switch (h->found) {

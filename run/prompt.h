@@ -33,7 +33,8 @@
 
 /* The last activity in a terminal, and the last check for a prompt */
 struct prompt_history {
-	int64_t typed_at;    /* time of the last input or of the start, ms */
+	int64_t typed_at;    /* time of the last typed input or of the start of
+	                      * the command, ms */
 	int64_t printed_at;  /* time of the last output, ms; 0 if there was none
 	                      * since the last input */
 	int64_t checked_at;  /* time of the last check, ms; 0 if there was
@@ -59,7 +60,8 @@ void prompt_note_input(struct prompt_history *, int64_t now);
 void prompt_note_output(struct prompt_history *, int64_t now);
 
 /* Returns the earliest time for a check, in ms. Returns NEVER if the terminal
- * is closed or contains unread input (`unread`). */
+ * is closed, or if `unread` is true because it contains input that no program
+ * has read. */
 int64_t prompt_checks_from(const struct prompt_history *, enum terminal_mode,
                            bool unread);
 /* Returns whether the interval since the last check has passed. */

@@ -208,13 +208,15 @@ put_join(struct script *s, const char *shell, size_t bytes)
 	buf_put(&s->args, shell, strlen(shell) + 1);
 }
 
-/* Writes the arguments of the shell. Returns false if allocation fails. */
+/* Writes the command-line arguments of the shell to s->args. Returns false if
+ * allocation fails. */
 static bool
 put_arguments(struct script *s, const char *shell, const struct buf *text)
 {
 	size_t at, n, pieces = text->len / PIECE + 1;
 
-	/* Each piece needs much less than 1 KiB in addition to its text. */
+	/* Reserve 1 KiB for each piece in addition to its text, which is much
+	 * more than a piece needs. */
 	if (!buf_reserve(&s->args, text->len + pieces * 1024 + s->trap.len +
 	    strlen(shell) + 1))
 		return false;

@@ -109,8 +109,8 @@ terminal_has_unread(int slave)
 }
 
 #ifdef ON_LINUX
-/* Returns whether a system call waits for events, which may include terminal
- * input. */
+/* Returns whether the system call is poll(), select() or a similar one that may
+ * wait for terminal input. */
 static bool
 waits_for_events(long number)
 {
