@@ -92,7 +92,8 @@ min(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Returns how much of the limit the end of a long text gets. */
+/* Returns the part of the size limit that is reserved for the end of a
+ * truncated text. */
 static int64_t
 share_of_end(enum cut_parts parts, int64_t limit)
 {
@@ -108,10 +109,10 @@ share_of_end(enum cut_parts parts, int64_t limit)
 	}
 }
 
-/* Sets the limits of a cut in one unit: characters, bytes or lines. A text of
- * at most `max` units is shown completely. If a text is longer, at most
- * `parts_max` units are shown in total. If `max` is 0, this unit has no
- * limit. */
+/* Lowers the limits on a text's length, in characters, bytes or lines. A text
+ * of up to `max` units is shown completely. Of a longer text, the start and the
+ * end have at most `parts_max` units together. Changes nothing if `max` is
+ * 0. */
 static void
 limit_dimension(enum cut_parts parts, int64_t max, int64_t parts_max,
                 int64_t *whole, int64_t *start, int64_t *end)
@@ -125,7 +126,7 @@ limit_dimension(enum cut_parts parts, int64_t max, int64_t parts_max,
 	*end = min(*end, share);
 }
 
-/* Sets the parts and the default limits of the truncation mode. */
+/* Sets the default parts and limits of a truncation mode. */
 static void
 choose_parts(struct cut *cut, const struct options *o, enum truncate mode)
 {

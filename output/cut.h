@@ -46,28 +46,28 @@ struct cut {
 	                       * completely */
 	struct extent start;  /* maximum size of the start of a longer text */
 	struct extent end;    /* maximum size of the end of a longer text */
-	int line_percent;     /* The end is shortened to start at a line
-	                       * boundary only if more than this percentage of
-	                       * its characters remains. 100: never. */
+	int line_percent;     /* The shown end starts at a line boundary if more
+	                       * than this percentage of its characters remains;
+	                       * 100: never */
 };
 
 /* Chooses how to truncate the output of a tool call. `binary` means that the
- * output is not text (O9). `notice` is the maximum length of the truncation
- * line, in bytes. */
+ * output is not text (O9). `notice` is the maximum length of the line that
+ * reports the truncation, in bytes. */
 struct cut cut_choose(const struct options *, const struct output_bounds *,
                       bool binary, int64_t notice);
 
-/* Returns whether a text of this size is too long to be shown completely. */
+/* Returns whether a text of this size must be truncated. */
 bool cut_is_needed(const struct cut *, const struct extent *text);
 
-/* Returns the size of the longest start of the text that is within the limit.
- * The text has `len` bytes. */
+/* Returns the size of the longest prefix of the text, which has `len` bytes,
+ * that is within the limit. */
 struct extent cut_start(const char *text, size_t len,
                         const struct extent *limit);
 
-/* Returns the size of the longest end of text[from] to text[to - 1] that is
- * within the limit. If it is only a part of one line, it has 0 lines. See
- * struct cut for line_percent. */
+/* Returns the size of the longest suffix of text[from] to text[to - 1] that is
+ * within the limit. A suffix that is only a part of one line counts as 0 lines.
+ * For the percentage, see line_percent in struct cut. */
 struct extent cut_end(const char *text, size_t from, size_t to,
                       const struct extent *limit, int line_percent);
 

@@ -13,12 +13,12 @@
 #include "base/text.h"
 
 enum {
-	BATCH = 64 << 10      /* space for new text between calls of
-	                       * drop_middle(), in bytes */
+	BATCH = 64 << 10      /* number of bytes that can be added before
+	                       * drop_middle() must be called again */
 };
 
-/* Returns the memory needed for the final text, in bytes. A character has at
- * most 4 bytes. */
+/* Returns the memory needed for the text that has scrolled off the screen, in
+ * bytes. A character has at most 4 bytes. */
 static size_t
 text_space(size_t head, size_t end)
 {
@@ -59,9 +59,9 @@ kept_close(struct kept *k)
 	screen_free(k->screen);
 }
 
-/* If the tail is longer than 5/4 of end_bytes, drops text from the middle of
- * the stream. First moves text from the tail to the head, as far as the head
- * has space. Always keeps the last end_bytes of the text. */
+/* If the kept end of the stream is longer than 5/4 of end_bytes, drops text
+ * from the middle of the stream. First extends the kept start up to its maximum
+ * length. Always keeps the last end_bytes bytes. */
 static void
 drop_middle(struct kept *k)
 {

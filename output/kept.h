@@ -24,7 +24,7 @@
 #include "output/cut.h"
 #include "output/screen.h"
 
-/* Other modules may only read the members of the first group. The second group
+/* Other modules may read only the first two groups of members. The second group
  * is valid after kept_update(). */
 struct kept {
 	struct screen *screen;
@@ -35,30 +35,32 @@ struct kept {
 	int64_t dropped;      /* number of bytes dropped from the middle of the
 	                       * text */
 
-	int lines;            /* number of rows on the screen that continue the
-	                       * final text, at least 1 */
+	int lines;            /* number of rows of the main screen that belong
+	                       * to the text, at least 1 */
 	int shown;            /* number of rows of the alternate screen; 0 if it
 	                       * is not shown */
 	size_t line_at[SCREEN_ROWS + 1];   /* index of each of these rows in
-	                                    * `text`, and the index after the
-	                                    * last one */
+	                                    * `text`, and of the end of the last
+	                                    * row */
 	size_t shown_at[SCREEN_ROWS + 1];  /* index of each row of the alternate
-	                                    * screen in `text`, and the index
-	                                    * after the last one */
-	struct extent total;  /* size of the final text and the rows that
-	                       * continue it */
+	                                    * screen in `text`, and of the end
+	                                    * of the last row */
+	struct extent total;  /* size of the complete text, including dropped
+	                       * text and the rows of the main screen */
 
 	/* Only for kept.c */
-	bool drawn;           /* whether the copy of the rows is current */
-	size_t rows_max;      /* memory for the copy of the rows, in bytes */
-	size_t end_bytes;     /* minimum length of the end of the final text
-	                       * that is kept, in bytes */
-	int64_t head_left;    /* number of characters that still fit in the kept
-	                       * start */
+	bool drawn;           /* whether the copy of the screen's rows in `text`
+	                       * is current */
+	size_t rows_max;      /* memory for the copy of the screen's rows, in
+	                       * bytes */
+	size_t end_bytes;     /* minimum number of bytes to keep at the end of a
+	                       * long stream */
+	int64_t head_left;    /* number of characters that can still be added to
+	                       * the head */
 };
 
-/* Returns the size of the memory that kept_open() needs, in bytes. It keeps the
- * first `head` characters of the text and the last `end` bytes. */
+/* Returns the number of bytes of memory that kept_open() needs to keep the
+ * first `head` characters and the last `end` bytes of a stream. */
 size_t kept_memory(size_t head, size_t end, bool terminal);
 
 /* Creates the screen and an empty text in the given memory, which must not be
@@ -67,18 +69,18 @@ void kept_open(struct kept *, size_t head, size_t end, bool terminal,
                unsigned char *memory);
 void kept_close(struct kept *);
 
-/* Draws n bytes on the screen, and stores the rows that become final. */
+/* Draws n bytes on the screen, and stores the rows that scroll off. */
 void kept_write(struct kept *, const unsigned char *bytes, size_t n);
 
-/* Ends the text. An incomplete character becomes U+FFFD. */
+/* Ends the stream. An incomplete character becomes U+FFFD. */
 void kept_finish(struct kept *);
 
-/* Copies the rows on the screen to the memory after the final text, unless that
- * copy is current. */
+/* Copies the rows on the screen to the end of the text, unless that copy is
+ * current. */
 void kept_update(struct kept *);
 
 /* The functions below require that kept_update() was called after the last
- * change. */
+ * change of the stream. */
 
 /* Returns the index of the end of the text. */
 size_t kept_end(const struct kept *);
@@ -86,17 +88,18 @@ size_t kept_end(const struct kept *);
 /* Returns whether the last line of the text lacks its newline. */
 bool kept_has_open_line(const struct kept *);
 
-/* Returns the index in memory of a position in the text. If the text there was
- * dropped, returns the index of the first text after the gap. The screen
- * remembers only a limited number of rewritten rows, so the position may be
- * inside a character. Then the index of the next character is returned. */
+/* Converts a position in the stream to an index in the memory block. If the
+ * text there was dropped, returns the index of the first text after the dropped
+ * part. If the position is inside a character, returns the index of the next
+ * character. */
 size_t kept_index(const struct kept *, int64_t position);
 
-/* Returns whether the text at the position was dropped. */
+/* Returns whether the text at the position in the stream was dropped from
+ * memory. */
 bool kept_is_dropped(const struct kept *, int64_t position);
 
-/* Returns the index at which the contiguous text around an index ends: at the
- * gap or at the end of the text. */
+/* Returns the index at which the text that contains an index ends: where text
+ * was dropped, or at the end of the stream. */
 size_t kept_part_end(const struct kept *, size_t at);
 
 #endif

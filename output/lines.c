@@ -30,9 +30,9 @@ colour_length(const unsigned char *p, size_t n)
 	return i < n && p[i] == 'm' ? i + 1 : 0;
 }
 
-/* Returns the length of the multibyte character at p, or 0 if it cannot be
- * copied. Combining characters are not copied, because the screen drops some of
- * them. */
+/* Returns the length of the multibyte character at p, or 0 if it must be drawn
+ * on the screen instead. This includes combining characters, because the screen
+ * drops some of them. */
 static size_t
 plain_character(const unsigned char *p, size_t n)
 {
@@ -45,7 +45,7 @@ plain_character(const unsigned char *p, size_t n)
 	return code >= 0xA0 && char_width(code) > 0 ? (size_t)len : 0;
 }
 
-/* The progress of lines_copy() in its input and output */
+/* The state of lines_copy() */
 struct copied {
 	const unsigned char *from;  /* next byte to copy */
 	unsigned char *to;          /* next free byte of the output */
@@ -83,8 +83,8 @@ copy_character(struct copied *c, const unsigned char *end)
 	return true;
 }
 
-/* Use local variables instead of members of *size. For 1 GiB of two-byte lines,
- * this takes a third less time. */
+/* Use local variables instead of members of *size: this reduces the time to
+ * copy many short lines by a third. */
 size_t
 lines_copy(const unsigned char *p, size_t n, int columns, struct buf *b,
            struct extent *size)

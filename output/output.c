@@ -24,13 +24,12 @@ enum {
 	                       * (O9) */
 	SAMPLE_MIN = 200,     /* minimum number of bytes needed to detect binary
 	                       * output (O9) */
-	LAST_LINE = 400,      /* maximum length of the text that
+	LAST_LINE = 400,      /* maximum length of the last line that
 	                       * output_last_line() appends, in bytes */
 	REUSED_MAX = 8192,    /* maximum length of a stream whose memory is
 	                       * reused, in bytes */
-	JOINED_MAX = 64 << 10,  /* maximum length of new text that a result
-	                         * shows together with rewritten rows, in
-	                         * bytes */
+	JOINED_MAX = 64 << 10,  /* maximum number of unread bytes that a result
+	                         * shows together with rewritten rows */
 	NOTICE = 220          /* maximum length of a truncation line without the
 	                       * path of the saved file, in bytes */
 };
@@ -39,7 +38,7 @@ static const struct extent unlimited = {
 	CUT_UNLIMITED, CUT_UNLIMITED, CUT_UNLIMITED
 };
 
-/* What output_show() returns for a complete text */
+/* The result of output_show() for a text that is shown completely */
 static const struct output_view complete = { -1, NULL };
 
 struct output {
@@ -110,7 +109,7 @@ struct output *
 output_new(const struct options *options, struct spool *spool, int64_t limit,
            bool terminal)
 {
-	/* Keep as much text as any truncation mode can show. */
+	/* Keep enough text for each truncation mode. */
 	int64_t heads[] = { limit, options->head_first, options->both_first,
 	    options->binary_first };
 	int64_t ends[] = { 4 * limit, 4 * options->head_last,
@@ -309,15 +308,15 @@ struct region {
 	const char *text;
 	size_t at;            /* index of the first byte */
 	size_t end;           /* index after the last byte */
-	size_t gap;           /* index at which text was dropped; `end` if none
-	                       * was dropped */
+	size_t gap;           /* index at which text was dropped, or `end` if no
+	                       * text was dropped */
 	struct extent size;   /* size of the region, including dropped text */
-	bool is_new;          /* whether the region contains only text that no
-	                       * result has shown */
+	bool is_new;          /* whether the region contains only unread text */
 };
 
-/* Returns whether the saved file differs from the stream's text. The file of a
- * terminal always differs, because the kernel adds carriage returns. */
+/* Returns whether the saved file differs from the text that the model reads.
+ * The file of a terminal always does, because the kernel adds carriage returns
+ * to it. */
 static bool
 is_saved_raw(const struct output *o)
 {
@@ -327,9 +326,9 @@ is_saved_raw(const struct output *o)
 	    drawn != o->kept.total.bytes;
 }
 
-/* Appends the truncation line. `start` and `end` are the sizes of the shown
- * parts, and `all` is the size of the complete text. Without the path of the
- * saved file, the line has at most NOTICE bytes. */
+/* Appends the line that reports the truncation. `start` and `end` are the sizes
+ * of the shown parts, and `all` is the size of the complete text. Without the
+ * path of the saved file, the line has at most NOTICE bytes. */
 static void
 show_notice(const struct output *o, enum cut_parts parts,
             const struct extent *start, const struct extent *end,
@@ -360,8 +359,8 @@ show_notice(const struct output *o, enum cut_parts parts,
 	buf_putc(b, ']');
 }
 
-/* Returns the size for the truncation line. For new text, the size contains the
- * number of new lines, but the number of characters in the complete stream. */
+/* Returns the size that the truncation line reports. For new text, this is the
+ * number of new lines, but the number of characters of the complete stream. */
 static struct extent
 size_in_notice(const struct output *o, const struct region *r)
 {
@@ -372,7 +371,7 @@ size_in_notice(const struct output *o, const struct region *r)
 	return all;
 }
 
-/* Chooses how to truncate the text within the given bounds. */
+/* Chooses how to truncate the output, given the limits of the tool call. */
 static struct cut
 choose_cut(const struct output *o, const struct output_bounds *bounds)
 {
@@ -391,7 +390,7 @@ measure(const char *text, size_t from, size_t to)
 	return e;
 }
 
-/* Copies the current screen to the buffer and returns it as a region. */
+/* Copies the screen to the buffer and returns that copy as a region. */
 static struct region
 screen_region(const struct output *o, struct buf *drawn)
 {
@@ -421,10 +420,9 @@ text_region(const struct output *o)
 	return r;
 }
 
-/* Returns the new text after the cursor as a region. Rewritten rows before the
- * cursor are new text, too; if there are any, all new text is copied to
- * `joined`. If the text after the cursor is long, these rows are omitted,
- * because a result shows only the end. */
+/* Returns the text that the reader has not read yet. If this includes rewritten
+ * rows, copies all of it to `joined`. Rewritten rows are omitted if much text
+ * was added, because a result then shows only the end. */
 static struct region
 new_region(struct output *o, const struct output_cursor *cursor,
            struct buf *joined)
@@ -470,15 +468,16 @@ show_all(const struct region *r, struct buf *b)
 	return complete;
 }
 
-/* Returns what output_show() returns for a truncated region. */
+/* Returns the result of output_show() for a truncated text. */
 static struct output_view
 truncated_view(const struct output *o, const struct extent *all)
 {
 	return (struct output_view){ all->chars, spool_path(o->file) };
 }
 
-/* Appends the end of a region and the truncation line. The end is the complete
- * region if a very low limit was raised. */
+/* Appends the end of a text and the line that reports the truncation. Appends
+ * only the text if it fits completely, which can happen if a very low limit was
+ * raised. */
 static struct output_view
 show_end(const struct output *o, const struct region *r, const struct cut *cut,
          const char *name, struct buf *b)
@@ -497,9 +496,9 @@ show_end(const struct output *o, const struct region *r, const struct cut *cut,
 	return truncated_view(o, &all);
 }
 
-/* Appends the start of a region, the truncation line and, unless the output is
- * binary, the end of the region. The start is the complete text if a very low
- * limit was raised. */
+/* Appends the start of a text, the line that reports the truncation and, unless
+ * the output is binary, the end of the text. Appends only the text if it fits
+ * completely, which can happen if a very low limit was raised. */
 static struct output_view
 show_start_and_end(const struct output *o, const struct region *r,
                    const struct cut *cut, const char *name, struct buf *b)
@@ -525,9 +524,9 @@ show_start_and_end(const struct output *o, const struct region *r,
 	return truncated_view(o, &all);
 }
 
-/* Appends a region. If it is too long, appends only the parts that the cut
- * selects. The truncation line separates the two parts, or follows a single
- * part. Binary output always gets a truncation line. */
+/* Appends a text. If it is too long, appends only the parts that the truncation
+ * mode selects, and a line that reports the truncation. Binary output always
+ * gets such a line. */
 static struct output_view
 show_region(const struct output *o, const struct region *r,
             const struct cut *cut, const char *name, struct buf *b)

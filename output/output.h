@@ -20,17 +20,16 @@
 struct output;
 
 /* Memory of freed streams, which new streams reuse. A zeroed struct is empty.
- * Allocating memory for each call instead makes a call with short output 7 %
- * slower. */
+ * Without this, a call with short output would be 7 % slower. */
 struct output_store {
 	unsigned char *text[2];  /* blocks of memory, or NULL */
 	size_t size[2];          /* size of each block, in bytes */
 };
 
-/* Creates an empty stream. It keeps enough text for output_show() with limits
- * of up to `limit` characters. The text of a terminal is drawn on a screen of
- * 50 rows (I6). Returns NULL if allocation fails. No further memory is
- * allocated for drawing, so that a command cannot exhaust it (E7). */
+/* Creates an empty stream. `limit` is the highest limit in characters that will
+ * be passed to output_show(). Returns NULL if allocation fails. Later drawing
+ * allocates no memory, so that a command cannot exhaust it (E7). The screen of
+ * a terminal has 50 rows (I6). */
 struct output *output_new(const struct options *, struct spool *,
                           int64_t limit, bool terminal);
 
@@ -65,35 +64,35 @@ size_t output_size(struct output *);
 /* Returns whether the last line of the text lacks its newline. */
 bool output_has_open_line(struct output *);
 
-/* Returns whether the new text does not directly follow the text that was read,
- * because a row was rewritten or text was dropped. */
+/* Returns whether the unread text does not directly follow the text that was
+ * read, because a row was rewritten or text was dropped. */
 bool output_has_break(struct output *, const struct output_cursor *);
 
-/* Returns whether there is new text after the cursor. */
+/* Returns whether the reader has unread text. */
 bool output_has_new(struct output *, const struct output_cursor *);
 
-/* Reads the next piece of new text and moves the cursor after it. First come
- * rows that were rewritten after they were read, then added text, then changed
- * rows of the alternate screen. Sets *text to the piece, which is valid until
- * the next call. Returns its length, or 0 at the end. */
+/* Reads the next part of the unread text: first rows that were rewritten after
+ * they were read, then added text, then changed rows of the alternate screen.
+ * Sets *text, which is valid until the next call, and moves the cursor. Returns
+ * the length of the part, or 0 if all text has been read. */
 size_t output_read(struct output *, struct output_cursor *, const char **text);
 
-/* Appends the last `limit` bytes of the new text to the buffer, and moves the
- * cursor to the end. Rewritten rows are new text (O7). */
+/* Appends at most the last `limit` bytes of the unread text to the buffer, and
+ * marks all text as read. Rewritten rows are unread text (O7). */
 void output_append_new(struct output *, struct output_cursor *, size_t limit,
                        struct buf *);
 
-/* Appends the last line of the text to the buffer, or only its end if it is
+/* Appends the last line of the stream to the buffer, or only its end if it is
  * long. */
 void output_last_line(struct output *, struct buf *);
 
-/* Moves the cursor to the end, so that all text counts as read. */
+/* Marks all text of the stream as read. */
 void output_mark_read(struct output *, struct output_cursor *);
 
 /* Which text output_show() has appended */
 struct output_view {
-	int64_t chars;     /* number of characters of a truncated text; -1 if
-	                    * the text is complete */
+	int64_t chars;     /* total number of characters if the text was
+	                    * truncated, or -1 */
 	const char *file;  /* path of the saved file, or NULL; the stream owns
 	                    * it */
 };

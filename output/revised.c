@@ -22,7 +22,7 @@ void
 revised_mark_read(struct revisions *v, struct row_history *h, int64_t row,
                   int columns)
 {
-	/* A reader has already read another row with this number. */
+	/* Another row that had this number has been read. */
 	if (!h->was_read && row < v->read_rows)
 		h->is_revised = true;
 	h->was_read = true;
@@ -43,8 +43,8 @@ revised_finish(struct revisions *v, const struct row_history *h, int64_t row,
 		v->shifted = true;
 	if (!v->shifted)
 		return;
-	/* If no reader has read the row, treat its last change as a rewrite, so
-	 * that readers read the complete row. */
+	/* Readers must read the complete row if they have never read it, even
+	 * if text was only added to it. */
 	v->revised[v->count++ % REVISED_MAX] = (struct revised_row){
 		row, start, end, h->was_read ? h->rewrite : h->change
 	};

@@ -27,27 +27,30 @@
 
 enum { REVISED_MAX = 64 };   /* maximum number of revised rows */
 
-/* The changes of one row on the screen: 0 <= rewrite <= change. A zeroed struct
- * is a new row. A row that gets another number must be marked as rewritten. */
+/* The changes of one row on the screen, with 0 <= rewrite <= change. A zeroed
+ * struct is a new row. If the number of a row changes, the row must be marked
+ * as rewritten. */
 struct row_history {
 	int64_t change;      /* number of the last change of the row */
-	int64_t rewrite;     /* number of the last change other than adding text
-	                      * at the end of the last row */
+	int64_t rewrite;     /* number of the last change other than text added
+	                      * at the end of the stream */
 	int read_columns;    /* number of columns that were read and have not
 	                      * changed since */
 	bool was_read;       /* whether a reader has read the row */
 	bool is_revised;     /* whether a reader has read an earlier version of
-	                      * the row, or another row with its number */
+	                      * the row, or another row that had its number */
 };
 
-/* A final row that readers of an earlier version must read again */
+/* A row that has scrolled off the screen and must be read again by readers of
+ * an earlier version */
 struct revised_row {
 	int64_t row;         /* number of the row */
 	int64_t start;       /* position of its first byte in the final text */
 	int64_t end;         /* position after its last byte in the final
 	                      * text */
-	int64_t rewrite;     /* Readers that have not seen the change with this
-	                      * number must read the row again. */
+	int64_t rewrite;     /* number of the change that rewrote the row;
+	                      * readers that have not seen it must read the row
+	                      * again */
 };
 
 /* The changes of a screen. A zeroed struct describes a screen that has not
@@ -56,20 +59,20 @@ struct revisions {
 	int64_t change;      /* number of the last change */
 	int64_t read_rows;   /* number of the first row that no reader has
 	                      * read */
-	bool shifted;        /* whether positions of rows in the final text have
-	                      * changed since the rows were read */
+	bool shifted;        /* whether the start of a row in the final text may
+	                      * differ from its start when the row was read */
 	struct revised_row revised[REVISED_MAX];  /* ring buffer */
 	size_t count;        /* number of revised rows so far */
 };
 
-/* Records that text was added at the end of the last row. */
+/* Records that text was added at the end of the stream's last row. */
 void revised_append(struct revisions *, struct row_history *);
 
 /* Records any other change of a row. */
 void revised_rewrite(struct revisions *, struct row_history *);
 
-/* Records that a reader has read the row with the given number. `columns` is
- * the length of the text that was read, in columns. */
+/* Records that a reader has read the first `columns` columns of the row with
+ * the given number. */
 void revised_mark_read(struct revisions *, struct row_history *, int64_t row,
                        int columns);
 
@@ -81,8 +84,8 @@ void revised_mark_read(struct revisions *, struct row_history *, int64_t row,
 void revised_finish(struct revisions *, const struct row_history *,
                     int64_t row, int64_t start, int64_t end);
 
-/* Returns the revised row with the given index. Index 0 is the oldest row that
- * is remembered. Returns NULL if the index is too large. */
+/* Returns one of the remembered rows that have scrolled off the screen. Index 0
+ * is the oldest one. Returns NULL if the index is too large. */
 const struct revised_row *revised_get(const struct revisions *, int i);
 
 #endif

@@ -2,8 +2,8 @@
 #ifndef OUTPUT_ROW_H
 #define OUTPUT_ROW_H
 
-/* One row of a screen. The functions do not check the number of columns, which
- * the caller must ensure. */
+/* One row of a screen. The caller must ensure that columns are within the row,
+ * because the functions do not check this. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,11 +11,11 @@
 #include "output/revised.h"
 
 /* One column of a row: a character and up to two combining characters, with 21
- * bits each. Further ones are dropped. */
+ * bits each. Further combining characters are dropped. */
 typedef uint64_t cell;
 
 struct row {
-	cell *cells;          /* cells, as many as the screen has columns */
+	cell *cells;          /* cells, one for each column of the screen */
 	int used;             /* length of the row up to the last character, in
 	                       * columns */
 	bool wraps;           /* whether the text continues in the next row */
@@ -31,9 +31,9 @@ int row_trimmed(const struct row *);
 /* Appends the first n columns to the buffer, as UTF-8. */
 void row_put(const struct row *, int n, struct buf *);
 
-/* Stores a character of one or two columns at column x. If that overwrites one
+/* Stores a character of one or two columns at column x. If this overwrites one
  * half of a wide character, the other half becomes blank. Returns false if the
- * row already contains the character there. */
+ * row already contains the character at this column. */
 bool row_set(struct row *, int x, uint32_t code, int width);
 
 /* Stores n printable ASCII characters at column x, which must not be before the
@@ -41,7 +41,7 @@ bool row_set(struct row *, int x, uint32_t code, int width);
 void row_append(struct row *, int x, const unsigned char *ascii, int n);
 
 /* Adds a combining character to the character before column x. Returns false if
- * no column precedes x. */
+ * column x is the first column. */
 bool row_combine(struct row *, int x, uint32_t code);
 
 /* Inserts n blank cells at column x. Cells moved beyond the last of `columns`

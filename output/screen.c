@@ -48,16 +48,17 @@ struct screen {
 	int height;               /* number of rows */
 	struct row main[SCREEN_ROWS];
 	struct row alternate[SCREEN_ROWS];
-	struct row *rows;         /* rows of the shown screen: `main` or
+	struct row *rows;         /* rows of the screen that is shown: `main` or
 	                           * `alternate` */
-	int last_line;            /* last row of `main` that contains text or
-	                           * was reached by a line feed */
+	int last_line;            /* index of the last row of `main` that
+	                           * contains text or was reached by a line
+	                           * feed */
 	struct position cursor;
 	struct position saved;    /* cursor position saved by DECSC */
 	struct position main_cursor;  /* cursor position on the main screen
 	                               * while the alternate screen is shown */
 	bool restores_cursor;     /* whether the cursor returns to main_cursor
-	                           * after the alternate screen */
+	                           * when the alternate screen is closed */
 	int top;                  /* first row of the scrolling region */
 	int bottom;               /* last row of the scrolling region */
 	bool no_wrap;             /* whether autowrap (DECAWM) is off */
@@ -68,7 +69,7 @@ struct screen {
 
 	struct sequence sequence;
 	unsigned char partial[4]; /* first bytes of a character that is split
-	                           * between calls */
+	                           * between two calls */
 	size_t partial_len;       /* length of `partial`, in bytes */
 	uint32_t last_drawn;      /* character that REP repeats; 0 after a
 	                           * control */
@@ -82,12 +83,12 @@ struct screen {
 	                           * position */
 
 	struct screen_final final;
-	int64_t invalid_bytes;    /* number of bytes that are NUL or invalid
-	                           * UTF-8 */
+	int64_t invalid_bytes;    /* number of received bytes that are NUL or
+	                           * invalid UTF-8 */
 	struct revisions revisions;
 	char reply[REPLIES_MAX];  /* memory of `replies` */
 	struct buf replies;       /* replies that have not been sent */
-	struct buf *out;          /* buffer for final text, set during
+	struct buf *out;          /* buffer for rows that scroll off, set during
 	                           * screen_write() */
 };
 
@@ -99,7 +100,8 @@ cursor_row(const struct screen *s)
 	return &s->rows[s->cursor.y];
 }
 
-/* Returns whether the main screen is shown. Only its rows become final text. */
+/* Returns whether the main screen is shown. Only rows of the main screen become
+ * output. */
 static bool
 is_main(const struct screen *s)
 {
@@ -112,9 +114,9 @@ mark_rewritten(struct screen *s, struct row *r)
 	revised_rewrite(&s->revisions, &r->history);
 }
 
-/* Records that text was drawn at column x of the cursor's row. `used` is the
- * number of columns in the row before that. Text that is added at the end of
- * the last row does not count as a rewrite. */
+/* Records that text was drawn at column x of the cursor's row, which had `used`
+ * columns before. Text that is added at the end of the last row does not count
+ * as a rewrite. */
 static void
 mark_drawn(struct screen *s, int x, int used)
 {
@@ -151,16 +153,16 @@ erase_row(struct screen *s, struct row *r)
 static void
 erase_cells(struct screen *s, struct row *r, int first, int end)
 {
-	/* As in tmux, the text of the row above does not continue in a row that
-	 * is erased completely. */
+	/* As in tmux, a wrapped line does not continue in a row that is erased
+	 * completely. */
 	if (first == 0 && end >= s->columns && r > s->rows)
 		r[-1].wraps = false;
 	if (row_erase(r, first, end))
 		mark_rewritten(s, r);
 }
 
-/* Returns the number of columns of a row that are shown. On a terminal, these
- * do not include trailing blanks (I6). */
+/* Returns the number of columns of a row that are shown. A terminal does not
+ * show trailing blanks (I6). */
 static int
 shown_columns(const struct screen *s, const struct row *r)
 {
@@ -179,8 +181,8 @@ max(int a, int b)
 	return a > b ? a : b;
 }
 
-/* Returns the number of columns of a row that belong to the text. Trailing
- * blanks belong to it if they were read, or if the cursor is after them, as
+/* Returns the number of columns of a row that belong to the output. This
+ * includes trailing blanks only if they were read or are before the cursor, as
  * after a prompt. */
 static int
 text_columns(const struct screen *s, const struct row *r)
@@ -194,8 +196,8 @@ text_columns(const struct screen *s, const struct row *r)
 	return min(n, r->used);
 }
 
-/* Adds the text in the buffer from the index `from` to the size of the final
- * text. */
+/* Adds the text in the buffer from the index `from` to the size of the text
+ * that has scrolled off the screen. */
 static void
 count_final(struct screen *s, size_t from)
 {
@@ -209,7 +211,8 @@ count_final(struct screen *s, size_t from)
 	s->final.bytes += (int64_t)(s->out->len - from);
 }
 
-/* Appends a row to the final text, with a newline if the row ends a line. */
+/* Appends a row that scrolls off the screen to the output, with a newline if
+ * the row ends a line. */
 static void
 finish_row(struct screen *s, const struct row *r, bool newline)
 {
@@ -267,14 +270,14 @@ scroll_up(struct screen *s, bool newline)
 	rotate_up(s, s->top, s->bottom);
 	if (entire && is_main(s))
 		return;
-	/* Readers must read the rows outside of the scrolling region again:
-	 * these rows did not move, but their numbers have changed. */
+	/* Readers must read the rows outside the scrolling region again: these
+	 * rows did not move, but their numbers have changed. */
 	mark_rows(s, 0, s->height - 1);
 }
 
 /* Moves the cursor to the next row, or scrolls at the bottom of the scrolling
- * region. `newline` is false if the row is only wrapped. On a terminal, a
- * wrapped row also ends a line of the final text. */
+ * region. `newline` is false if the line is only wrapped. On a terminal,
+ * wrapping also ends a line of the output. */
 static void
 line_feed(struct screen *s, bool newline)
 {
@@ -299,7 +302,8 @@ reverse_line_feed(struct screen *s)
 		s->cursor.y--;
 }
 
-/* Returns the last row that IL or DL would move at the cursor position. */
+/* Returns the last row that IL (insert lines) or DL (delete lines) would
+ * move. */
 static int
 last_moved_row(const struct screen *s)
 {
@@ -308,7 +312,7 @@ last_moved_row(const struct screen *s)
 	return inside ? s->bottom : s->height - 1;
 }
 
-/* Records that the text above does not continue in the cursor's row. */
+/* Marks the row above the cursor as not wrapped. */
 static void
 end_row_before(struct screen *s)
 {
@@ -340,8 +344,8 @@ delete_rows(struct screen *s, int n)
 
 /* -- Drawing ----------------------------------------------------------- */
 
-/* Records that text is drawn. If the cursor was moved to an absolute position
- * just before, the program counts as a full-screen program. */
+/* Records that the program draws text. If it has just moved the cursor to an
+ * absolute position, it counts as a full-screen program. */
 static void
 record_drawing(struct screen *s)
 {
@@ -430,8 +434,8 @@ is_plain_mode(const struct screen *s)
 }
 
 /* Draws the printable ASCII characters at the start of p if the cursor is at
- * the end of its row. Returns the number of characters drawn. Makes a line of
- * 100 MB five times as fast. */
+ * the end of its row. Returns the number of characters drawn. This fast path
+ * makes a line of 100 MB five times as fast. */
 static size_t
 draw_run(struct screen *s, const unsigned char *p, size_t n)
 {
@@ -497,7 +501,7 @@ used_rows(const struct screen *s)
 	return n;
 }
 
-/* Erases the screen. As in tmux, the erased rows become final text. */
+/* Erases the screen. As in tmux, the erased rows become part of the output. */
 static void
 erase_all(struct screen *s)
 {
@@ -520,8 +524,8 @@ erase_all(struct screen *s)
 	s->addressed = false;
 }
 
-/* Executes EL, which erases a part of the row. The parameter 0 means from the
- * cursor to the end, 1 from the start to the cursor, 2 the entire row. */
+/* Executes EL, which erases a part of the row: 0 from the cursor to the end, 1
+ * from the start to the cursor, 2 the entire row. */
 static void
 erase_in_row(struct screen *s, int part)
 {
@@ -535,7 +539,7 @@ erase_in_row(struct screen *s, int part)
 		erase_cells(s, r, 0, s->columns);
 }
 
-/* Removes the blank rows below the cursor from the text. */
+/* Removes the blank rows below the cursor from the output. */
 static void
 drop_rows_below(struct screen *s)
 {
@@ -545,10 +549,10 @@ drop_rows_below(struct screen *s)
 	s->last_line = s->cursor.y;
 }
 
-/* Executes ED, which erases a part of the screen. clear(1) uses CUP to move the
- * cursor to the first cell before it erases; then the erased rows stay in the
- * text. A program that redraws its prompt reaches that cell by relative
- * movements; then the erased rows are dropped. */
+/* Executes ED, which erases a part of the screen. If an absolute movement put
+ * the cursor in the first cell, as clear(1) does, the erased rows stay in the
+ * output. If relative movements did, as when a program redraws its prompt, the
+ * erased rows are dropped. */
 static void
 erase_in_screen(struct screen *s, int part)
 {
@@ -556,8 +560,8 @@ erase_in_screen(struct screen *s, int part)
 	int i;
 
 	if (!s->terminal) {
-		/* Ignore ED 2: the text of an erased terminal stays in the
-		 * output. */
+		/* On a pipe, ignore ED 2 (erase the screen), so that the text
+		 * printed before stays in the output. */
 		if (part != 2)
 			erase_in_row(s, part);
 	} else if (part == 2 || (part == 0 && at_home)) {
@@ -716,8 +720,8 @@ reset(struct screen *s)
 
 /* -- Control sequences ------------------------------------------------- */
 
-/* The comments after the final bytes name the functions as in ECMA-48 or, if
- * ECMA-48 does not define them, as in the documentation of xterm. */
+/* The comment after each final byte is the name of the function in ECMA-48 or
+ * in the documentation of xterm. */
 
 static void
 reply(struct screen *s, const char *text)
@@ -735,8 +739,8 @@ report_cursor(struct screen *s)
 	int x = clamp(s->cursor.x, 0, s->columns - 1);
 
 	/* A program that moves the cursor to the last cell and queries its
-	 * position only determines the size of the terminal. It does not count
-	 * as a full-screen program. */
+	 * position only determines the size of the terminal. Do not count it as
+	 * a full-screen program. */
 	s->moved = false;
 	buf_fmt(&b, "\033[%d;%dR", s->cursor.y + 1, x + 1);
 	reply(s, buf_text(&b));
@@ -785,8 +789,8 @@ repeat(struct screen *s, uint32_t code, int n)
 		draw(s, code);
 }
 
-/* Executes a control sequence that affects only the cursor's row, on pipes and
- * terminals. Returns false if it is another sequence. */
+/* Executes a control sequence that affects only the cursor's row. Returns false
+ * for any other sequence. */
 static bool
 run_row_control(struct screen *s, const struct sequence *q)
 {
@@ -1021,9 +1025,9 @@ parse_text(struct screen *s, const unsigned char *p, size_t n)
 
 /* -- Whole lines ------------------------------------------------------- */
 
-/* Returns whether complete lines can be copied to the final text without
- * drawing them: the output is a pipe, its row is empty, and its modes have
- * their defaults. */
+/* Returns whether complete lines can be copied to the output without drawing
+ * them: the output is a pipe, its row is empty, and all modes have their
+ * defaults. */
 static bool
 can_copy(const struct screen *s)
 {
@@ -1032,8 +1036,8 @@ can_copy(const struct screen *s)
 	return is_plain_mode(s) && is_new && !s->terminal;
 }
 
-/* Copies text to the final text if the screen would show it unchanged. Returns
- * the number of bytes processed. */
+/* Copies text to the output if the screen would show it unchanged. Returns the
+ * number of bytes processed. */
 static size_t
 copy_text(struct screen *s, const unsigned char *p, size_t n)
 {
@@ -1096,7 +1100,7 @@ screen_free(struct screen *s)
 }
 
 /* Adds a byte to a character that was split between two calls. If the byte does
- * not continue the character, draws U+FFFD and returns false, and the caller
+ * not continue the character, draws U+FFFD and returns false. Then the caller
  * must parse the byte again. */
 static bool
 continue_character(struct screen *s, unsigned char c)
@@ -1121,16 +1125,15 @@ is_printable(unsigned char c)
 	return c >= 0x20 && c < 0x7F;
 }
 
-/* Returns whether the row of a pipe is full, so that the next character makes
- * it final. */
+/* Returns whether the screen of a pipe, which has one row, is full. */
 static bool
 is_row_full(const struct screen *s)
 {
 	return !s->terminal && s->cursor.x == s->columns && !s->insert;
 }
 
-/* Draws or copies some of the n bytes. They must not start within a sequence or
- * a character. Returns the number of bytes processed. */
+/* Draws or copies some of the n bytes, which must not start within a sequence
+ * or a character. Returns the number of bytes processed. */
 static size_t
 write_text(struct screen *s, const unsigned char *p, size_t n)
 {

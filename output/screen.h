@@ -23,7 +23,7 @@ enum {
 	SCREEN_COLUMNS = 200,    /* columns of a terminal */
 	SCREEN_PIPE_COLUMNS = 8000,  /* columns of the only row of a pipe */
 	SCREEN_CELL_BYTES = 12,  /* maximum size of a character with two
-	                          * combining characters, in bytes of UTF-8 */
+	                          * combining characters, in bytes */
 	SCREEN_STEP_MAX = SCREEN_ROWS *
 	    (SCREEN_COLUMNS * SCREEN_CELL_BYTES + 1)   /* maximum size of the
 	                                                * text of all rows with
@@ -32,7 +32,7 @@ enum {
 
 struct screen;
 
-/* Returns the size of the memory for the cells in screen_new(), in bytes. */
+/* Returns the number of bytes of memory that screen_new() needs. */
 size_t screen_memory(bool terminal);
 
 /* Creates an empty screen for a terminal or a pipe. `memory` stores the cells,
@@ -42,10 +42,10 @@ struct screen *screen_new(bool terminal, void *memory);
 /* Frees the screen, which may be NULL. */
 void screen_free(struct screen *);
 
-/* Draws the n > 0 bytes, and appends rows that become final to the buffer, as
+/* Draws the n > 0 bytes, and appends rows that scroll off to the buffer, as
  * UTF-8. Stops when the buffer has less than SCREEN_STEP_MAX bytes of free
  * space. Never allocates memory. Returns the number of bytes drawn. The bytes
- * can be split into calls at any point. */
+ * can end within a character or a control sequence. */
 size_t screen_write(struct screen *, const void *bytes, size_t n,
                     struct buf *final);
 
@@ -58,22 +58,22 @@ bool screen_is_full_screen(const struct screen *);
 
 /* The size of the final text */
 struct screen_final {
-	int64_t rows;    /* number of final rows; also the number of the first
-	                  * row on the screen */
+	int64_t rows;    /* number of rows that have scrolled off; also the
+	                  * number of the first row on the screen */
 	int64_t chars;   /* number of characters, including newlines */
 	int64_t lines;   /* number of newlines */
 	int64_t bytes;   /* size in bytes */
 };
 
-/* Returns the size of the text that has become final. */
+/* Returns the size of the text that has scrolled off the screen. */
 struct screen_final screen_final(const struct screen *);
 
-/* Returns the number of bytes so far that were invalid UTF-8 or, on a pipe, NUL
- * (O9). */
+/* Returns the number of received bytes that were invalid UTF-8 or, on a pipe,
+ * NUL (O9). */
 int64_t screen_invalid_bytes(const struct screen *);
 
-/* Returns the number of bytes of an incomplete character that have not been
- * drawn yet. */
+/* Returns the number of received bytes that are not drawn yet because they form
+ * an incomplete character. */
 int64_t screen_pending_bytes(const struct screen *);
 
 /* -- What is shown ----------------------------------------------------- */
@@ -81,7 +81,7 @@ int64_t screen_pending_bytes(const struct screen *);
 /* Returns whether the alternate screen is shown. */
 bool screen_is_alternate(const struct screen *);
 
-/* Returns the number of rows without blank rows at the bottom. */
+/* Returns the number of rows, not counting blank rows at the bottom. */
 int screen_height(const struct screen *);
 
 /* Appends row i, counted from 0, to the buffer as UTF-8. Omits trailing blanks
@@ -90,8 +90,8 @@ void screen_row(const struct screen *, int i, struct buf *);
 
 /* -- The lines that continue the final text ---------------------------- */
 
-/* Returns the number of rows of the main screen that continue the final text,
- * at least 1. The last of these rows contains the cursor or the last text. */
+/* Returns the number of rows of the main screen that belong to the output, at
+ * least 1. The last of these rows contains the cursor or the last text. */
 int screen_lines(const struct screen *);
 
 /* Appends row i of the main screen to the buffer, without a newline. Omits
@@ -116,8 +116,8 @@ int64_t screen_line_rewrite(const struct screen *, int i);
 /* Marks all rows of the main screen as read. */
 void screen_mark_read(struct screen *);
 
-/* Returns the revised row with the given index. Index 0 is the oldest row that
- * is remembered. Returns NULL if the index is too large. */
+/* Returns one of the remembered rows that have scrolled off the screen. Index 0
+ * is the oldest one. Returns NULL if the index is too large. */
 const struct revised_row *screen_revised(const struct screen *, int i);
 
 /* -- Replies ----------------------------------------------------------- */

@@ -50,7 +50,8 @@ parse_digit(struct sequence *q, int digit)
 		*p = PARAMETER_MAX;
 }
 
-/* Starts the next parameter. If there are too many, overwrites the last one. */
+/* Starts the next parameter. If the sequence has too many, overwrites the last
+ * one. */
 static void
 parse_separator(struct sequence *q)
 {
@@ -61,7 +62,7 @@ parse_separator(struct sequence *q)
 	q->parameter[q->parameters - 1] = -1;
 }
 
-/* Parses a byte after ESC [ in a control sequence. It must not be a control
+/* Parses a byte after ESC [ in a control sequence, other than a control
  * character. */
 static void
 parse_control(struct sequence *q, unsigned char c)
@@ -98,8 +99,7 @@ parse_escape(struct sequence *q, unsigned char c)
 	}
 }
 
-/* Returns whether the current bytes belong to a string sequence, which is
- * ignored. */
+/* Returns whether the parser is in a string sequence, which is ignored. */
 static bool
 is_in_string(const struct sequence *q)
 {

@@ -3,7 +3,7 @@
 #define OUTPUT_SEQUENCE_H
 
 /* A parser for terminal control sequences (ECMA-48). A sequence can be split
- * between calls. */
+ * between two calls. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,9 +13,9 @@ enum {
 	                           * sequence */
 };
 
-/* The kind of sequence that sequence_parse() has found */
+/* The kind of the sequence that sequence_parse() has found */
 enum sequence_kind {
-	SEQUENCE_NONE,        /* an incomplete sequence, or one without
+	SEQUENCE_NONE,        /* an incomplete sequence, or a sequence without
 	                       * effect */
 	SEQUENCE_ESCAPE,      /* an escape sequence: ESC and `final` */
 	SEQUENCE_CHARSET,     /* ESC ( or ESC ), and `final`: designates a
@@ -35,7 +35,8 @@ enum sequence_state {
 	PARSE_STRING          /* in a DCS, SOS, PM or APC string */
 };
 
-/* The current or last sequence. A zeroed struct is ready for use. */
+/* The sequence that is being parsed or was parsed last. A zeroed struct is
+ * ready for use. */
 struct sequence {
 	enum sequence_state state;  /* only for sequence.c */
 	enum sequence_kind kind;
@@ -58,8 +59,9 @@ void sequence_start(struct sequence *);
 bool sequence_is_open(const struct sequence *);
 
 /* Parses bytes until the sequence ends, or up to a byte that cannot be part of
- * it. A newline ends any sequence, so that an unterminated string hides at most
- * one line (O1). Sets `kind`. Returns the number of bytes parsed. */
+ * it. Sets `kind`. Returns the number of bytes parsed. A newline ends any
+ * sequence, so that an unterminated string hides at most one line of output
+ * (O1). */
 size_t sequence_parse(struct sequence *, const unsigned char *bytes, size_t n);
 
 /* Returns parameter i of a control sequence, or the given default if it is

@@ -62,7 +62,7 @@ struct spool_file {
 	int reason;               /* reason why the output is not saved
 	                           * completely, or 0 */
 	bool ended;               /* whether the stream has ended, so that its
-	                           * file may be removed */
+	                           * file may be removed to make space */
 	bool reported;            /* whether a result has shown the path */
 	bool closed;              /* whether spool_close() was called; the
 	                           * struct is then freed with the file */
@@ -104,8 +104,8 @@ static const char *const reasons[] = {
 	[-SAVING_OFF] = "--save-limit is 0"
 };
 
-/* Lowers a limit to the given number of bytes, at least 0, and sets its reason.
- * Keeps a limit that is already lower. */
+/* Lowers a limit to the given number of bytes and sets its reason. A negative
+ * number counts as 0. Does nothing if the limit is lower already. */
 static void
 lower_limit(struct spool_limit *limit, int64_t bytes, int reason)
 {
@@ -144,8 +144,8 @@ spool_measure(struct spool_file *f)
 	s->unmeasured = 0;
 }
 
-/* Removes files of ended streams, the oldest first, until the session's files
- * can grow by `more` bytes within `max`. Never removes the file f. */
+/* Removes the oldest files of ended streams until the session's files can grow
+ * by `more` bytes without exceeding `max`. Never removes the file f. */
 static void
 spool_evict(struct spool *s, const struct spool_file *f, int64_t more,
             int64_t max)
@@ -199,8 +199,8 @@ spool_save(struct spool_file *f, const char *p, size_t n)
 		fd_close(&f->fd);
 }
 
-/* Removes the oldest file of all ended streams. Returns false if there is
- * none. */
+/* Removes the oldest file that belongs to an ended stream. Returns false if no
+ * such file exists. */
 static bool
 spool_remove_oldest(struct spool *s)
 {
@@ -249,8 +249,8 @@ spool_start_file(struct spool_file *f)
 void
 spool_free(struct spool *s)
 {
-	/* clang-tidy does not see that spool_remove() removes the file from
-	 * the list, and reports a use after free. */
+	/* clang-tidy reports a use after free, because it does not see that
+	 * spool_remove() removes the file from the list. */
 	while (s->saved.first != NULL)
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 		spool_remove(file_of(s->saved.first));
@@ -284,8 +284,7 @@ spool_write(struct spool_file *f, const void *bytes, size_t n)
 {
 	bool may_keep = f->path == NULL && f->reason == 0;
 
-	/* If the output cannot be kept because memory is short, create the file
-	 * now. */
+	/* If memory for the output cannot be allocated, create the file now. */
 	if (may_keep && f->kept.len + n <= KEPT_BYTES &&
 	    buf_reserve(&f->kept, n)) {
 		buf_put(&f->kept, bytes, n);

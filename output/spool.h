@@ -16,7 +16,7 @@
 struct tempfiles;
 struct spool_file;  /* the saved output of a stream */
 
-/* A limit on the size of files, and the reason for it */
+/* A limit on the size of saved files, and the reason for the limit */
 struct spool_limit {
 	int64_t bytes;
 	int reason;          /* the reason to report when the limit is reached,
@@ -25,7 +25,7 @@ struct spool_limit {
 
 /* The saved output of one session */
 struct spool {
-	const char *dir;     /* absolute path of the directory of the files,
+	const char *dir;     /* absolute path of the directory for saved files,
 	                      * owned by the caller */
 	struct tempfiles *files;  /* list of all temporary files, owned by the
 	                           * caller */
@@ -51,11 +51,11 @@ void spool_free(struct spool *);
 /* Starts a new stream. The stream must be closed before the spool is freed. */
 struct spool_file *spool_open(struct spool *);
 
-/* Ends the stream and frees it. Removes its file, unless spool_report() has
- * shown the path in a result. */
+/* Ends the stream and frees it. Removes its file, unless a result has shown the
+ * path. */
 void spool_close(struct spool_file *);
 
-/* Saves n bytes of output in memory or in the file. If that fails,
+/* Saves n bytes of output in memory or in the file. If this fails,
  * spool_report() reports the reason. */
 void spool_write(struct spool_file *, const void *bytes, size_t n);
 
@@ -63,9 +63,9 @@ void spool_write(struct spool_file *, const void *bytes, size_t n);
  * for others. */
 void spool_end(struct spool_file *);
 
-/* Creates the file if it does not exist yet. Appends the end of the truncation
- * line: "; full output: PATH" or "; full raw output: PATH". Also appends the
- * reason if the output is not saved completely. */
+/* Appends the end of the line that reports a truncation: "; full output: PATH"
+ * or "; full raw output: PATH". Creates the file if it does not exist yet. Also
+ * appends the reason if the output is not saved completely. */
 void spool_report(struct spool_file *, bool raw, struct buf *);
 
 /* Returns the path of the file, or NULL if the stream has no file. */

@@ -33,8 +33,8 @@ is_blank(const struct kept *k, size_t at, size_t end)
 	return at == end || (end - at == 1 && k->text.data[at] == '\n');
 }
 
-/* Returns the revised row with the given number, or NULL if it is not
- * remembered. */
+/* Returns the position and the last rewrite of a row that has scrolled off the
+ * screen, or NULL if they are not remembered. */
 static const struct revised_row *
 find_revised(const struct kept *k, int64_t row)
 {
@@ -49,8 +49,8 @@ find_revised(const struct kept *k, int64_t row)
 	return NULL;
 }
 
-/* Finds the first row before the cursor that was rewritten before it became
- * final. Returns false if there is none. */
+/* Finds the next row to read again that has scrolled off the screen. Returns
+ * false if no such row exists. */
 static bool
 find_revised_row(const struct kept *k, const struct output_cursor *c,
                  struct piece *p)
@@ -78,8 +78,8 @@ find_revised_row(const struct kept *k, const struct output_cursor *c,
 	return false;
 }
 
-/* Finds the first row before the cursor that was rewritten and is still on the
- * screen. Returns false if there is none. */
+/* Finds the next row to read again that is still on the screen. Returns false
+ * if no such row exists. */
 static bool
 find_rewritten_line(const struct kept *k, const struct output_cursor *c,
                     struct piece *p)
@@ -102,8 +102,8 @@ find_rewritten_line(const struct kept *k, const struct output_cursor *c,
 	return false;
 }
 
-/* Finds the first row before the cursor that was rewritten after it was read.
- * Returns false if there is none. */
+/* Finds the next row that was rewritten after it was read. Returns false if no
+ * such row exists. */
 static bool
 find_row(const struct kept *k, const struct output_cursor *c,
          struct piece *p)
@@ -111,15 +111,17 @@ find_row(const struct kept *k, const struct output_cursor *c,
 	return find_revised_row(k, c, p) || find_rewritten_line(k, c, p);
 }
 
-/* The start of the text after the cursor */
+/* The start of the text that was added after the last reading */
 struct position {
 	int64_t at;           /* position in the text, in bytes */
-	bool continues;       /* whether the row was read up to this position */
+	bool continues;       /* whether the text directly follows text that was
+	                       * read */
 };
 
-/* Returns the position at which a reader continues in a row, which has `len`
- * bytes and begins at `start`. This is the start of the row if it was rewritten
- * after it was read. `rewrite` is the number of the row's last rewrite. */
+/* Returns the position at which a reader continues in the last row that it has
+ * read. The row has `len` bytes from the position `start`. If the row was
+ * rewritten after it was read, the reader reads the complete row again.
+ * `rewrite` is the number of the change that last rewrote the row. */
 static struct position
 position_in_row(const struct output_cursor *c, int64_t start, int64_t len,
                 int64_t rewrite)
@@ -133,7 +135,7 @@ position_in_row(const struct output_cursor *c, int64_t start, int64_t len,
 	return p;
 }
 
-/* Returns the start of the text that was added after the cursor. */
+/* Returns the start of the text that was added after the last reading. */
 static struct position
 find_position(const struct kept *k, const struct output_cursor *c)
 {
@@ -163,8 +165,8 @@ find_position(const struct kept *k, const struct output_cursor *c)
 	return p;
 }
 
-/* Finds the text that was added after the cursor, up to the gap or the end.
- * Returns false if all text has been read. */
+/* Finds text that was added after the last reading, up to the next dropped text
+ * or the end. Returns false if all text has been read. */
 static bool
 find_text(const struct kept *k, const struct output_cursor *c,
           struct piece *p)
@@ -184,8 +186,8 @@ find_text(const struct kept *k, const struct output_cursor *c,
 	return p->len > 0;
 }
 
-/* Finds the next changed row of the alternate screen. Returns false if there is
- * none. */
+/* Finds the next row of the alternate screen that has changed since the last
+ * reading. Returns false if no such row exists. */
 static bool
 find_shown(const struct kept *k, const struct output_cursor *c,
            struct piece *p)

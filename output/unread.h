@@ -14,7 +14,7 @@ struct kept;
 /* The kinds of unread text, in the order of reading */
 enum reading_phase {
 	READ_REWRITTEN,  /* rewritten rows before the cursor */
-	READ_ADDED,      /* text that was added after the cursor */
+	READ_ADDED,      /* text that was added after the last reading */
 	READ_ALTERNATE   /* changed rows of the alternate screen */
 };
 
@@ -31,37 +31,37 @@ struct output_cursor {
 	int64_t change;   /* number of the last change of the screen that was
 	                   * read */
 
-	/* The progress of an incomplete reading. Both members are 0 between
-	 * readings. */
+	/* The progress of a reading that is not complete. Both members are 0
+	 * between two readings. */
 	enum reading_phase phase;
-	int64_t next;     /* where the phase continues, for each phase in order:
-	                   * row number, position in the text, or row index on
-	                   * the alternate screen */
+	int64_t next;     /* where the phase continues: the number of a row, a
+	                   * position in the text, or the index of a row on the
+	                   * alternate screen, depending on the phase */
 };
 
-/* A piece of text that a reader has not read yet */
+/* A part of the text that a reader has not read yet */
 struct piece {
 	enum reading_phase phase;
 	size_t at;        /* index of the first byte of the piece */
 	size_t len;       /* length of the piece, in bytes */
-	bool continues;   /* whether the piece continues the text that was read
-	                   * before */
-	int64_t next;     /* value of `next` in the cursor after the piece is
-	                   * read */
+	bool continues;   /* whether the piece directly follows the text that
+	                   * was read before */
+	int64_t next;     /* value of `next` in the cursor after this piece has
+	                   * been read */
 };
 
-/* Finds the next piece after the cursor, but does not move the cursor. Returns
+/* Finds the next part of the unread text without moving the cursor. Returns
  * false if all text has been read. Calls kept_update() first. */
 bool unread_find(struct kept *, const struct output_cursor *, struct piece *);
 
-/* Moves the cursor after a piece, so that unread_find() finds the next one. */
+/* Moves the cursor past a part of the text that unread_find() has found. */
 void unread_skip(struct output_cursor *, const struct piece *);
 
-/* Moves the cursor to the end, so that all text counts as read. */
+/* Marks all text of the stream as read. */
 void unread_mark_read(struct kept *, struct output_cursor *);
 
-/* Returns the position of the text that was added after the cursor.
- * kept_update() must have been called after the last change. */
+/* Returns the start of the text that was added after the last reading. The
+ * caller must call kept_update() first. */
 int64_t unread_position(const struct kept *, const struct output_cursor *);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A range of code points, including both ends */
+/* A range of Unicode code points, including both ends */
 struct range {
 	uint32_t first, last;
 };
