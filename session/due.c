@@ -27,21 +27,22 @@
 enum {
 	PARALLEL_MAX = 16,     /* maximum number of foreground commands that run
 	                        * in parallel (D7) */
-	TIMEOUT_SOON = 10000,  /* maximum time until a command's timeout for
-	                        * which boris still waits, in ms (K2) */
+	TIMEOUT_SOON = 10000,  /* if a command's timeout expires within this
+	                        * time, in ms, boris waits for it instead of
+	                        * making the command a task (K2) */
 	START_MIN = 1000       /* minimum time that a call must stay open to
 	                        * start a job that cannot become a task, in ms
 	                        * (K2) */
 };
 
-/* Decides that the action is due now. */
+/* Returns an action that is due now. */
 static struct job_due
 due_now(enum due_action action, int64_t now)
 {
 	return (struct job_due){ action, now };
 }
 
-/* Decides that nothing is due before the time `at`, in ms. */
+/* Returns the decision to do nothing before the time `at`, in ms. */
 static struct job_due
 due_later(int64_t at)
 {
@@ -55,8 +56,8 @@ is_overdue(const struct job *job, int64_t now)
 	return now >= job->hand_over_at;
 }
 
-/* Returns whether the job must wait for an earlier edit whose file is locked.
- * The edit itself does not wait for the queue. */
+/* Returns whether the job must wait because an earlier edit waits for a locked
+ * file. */
 static bool
 waits_for_edit(const struct job *job, const struct queue_state *queue)
 {
@@ -72,10 +73,9 @@ can_start(const struct job *job, const struct queue_state *queue)
 	return job->background || queue->running_parallel < PARALLEL_MAX;
 }
 
-/* Returns whether the client of a queued job will soon stop waiting: in less
- * than START_MIN, and in less time than the job has waited so far. The time is
- * long enough if the command's own timeout expires by then or at most
- * TIMEOUT_SOON later, because boris waits for that timeout (K2). */
+/* Returns whether too little time is left to start a queued job before its
+ * client stops waiting. Returns false if the command's own timeout expires at
+ * most TIMEOUT_SOON later, because boris waits for that timeout (K2). */
 static bool
 has_little_time(const struct job *job, int64_t now)
 {
@@ -114,8 +114,8 @@ due_queued(const struct job *job, const struct queue_state *queue, int64_t now)
 		return due_now(choose_start(job, queue, now), now);
 	if (!is_overdue(job, now))
 		return due_later(job->hand_over_at);
-	/* The job needs no timer, because boris decides again at the end of the
-	 * pause. Then it may be the job's turn. */
+	/* No timer is needed, because boris decides again when the pause of the
+	 * queue ends. */
 	if (!job->parallel && queue->paused)
 		return due_later(NEVER);
 	return due_now(DUE_GIVE_UP, now);
@@ -139,7 +139,7 @@ due_started(const struct job *job, int64_t now)
 		return due_now(DUE_FAIL, now);
 	if (job->exec.ended)
 		return due_now(DUE_END, now);
-	/* Nothing more is due while a command is being terminated. */
+	/* Take no further action while the command is being terminated. */
 	if (job->exec.state != EXEC_RUNNING)
 		return due_later(NEVER);
 	if (now >= job->deadline)

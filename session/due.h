@@ -21,8 +21,9 @@ enum due_action {
 	                   * (T2) */
 	DUE_GIVE_UP,      /* reject the job, since it could not be started in
 	                   * time (K2) */
-	DUE_REJECT_LATE,  /* reject the job, since it would soon be terminated
-	                   * and cannot become a task (K2) */
+	DUE_REJECT_LATE,  /* reject the job, since too many tasks are running
+	                   * and its client has stopped waiting or soon will
+	                   * (K2) */
 
 	/* Actions for a started job */
 	DUE_END,       /* finish the job, since its command has ended */
@@ -39,8 +40,8 @@ enum due_action {
 /* An action, and the time at which it is due */
 struct job_due {
 	enum due_action action;
-	int64_t at;  /* time of the action, in ms; for DUE_NOTHING, the latest
-	              * time of the next decision, or NEVER */
+	int64_t at;  /* time of the action, in ms; if the action is DUE_NOTHING,
+	              * the time at which to decide again, or NEVER */
 };
 
 /* The state of a session that determines which queued jobs can start (P7) */

@@ -96,7 +96,7 @@ enum {
 	COPY_BYTES = 65536            /* number of bytes copied at a time */
 };
 
-/* The current content of a file, compared with the text that was read */
+/* Whether a file still contains the text that was read from it */
 enum comparison { SAME, APPENDED, DIFFERENT };
 
 /* The result of an attempt to open and lock a file */
@@ -128,9 +128,9 @@ struct new_file {
 	bool kept;         /* the descriptor now belongs to edit->exchanged */
 };
 
-/* Two files that have exchanged their names. They stay open and locked until
- * bytes that other programs append to the old file have been copied to the new
- * one. */
+/* The old and the new file after they have exchanged their names. Both stay
+ * open and locked until bytes that other programs append to the old file have
+ * been copied to the new one. */
 struct exchanged {
 	int old, new;  /* descriptors of the two files */
 	size_t end;    /* offset in the old file up to which it was read and
@@ -156,8 +156,8 @@ show_line(struct buf *b, int64_t number, const struct buf *line)
 	buf_fmt(b, cut < line->len ? "...\n" : "\n");
 }
 
-/* Appends the first occurrences and the lines around them to edit->shown.
- * `more` is the number of lines in an occurrence after its first line. */
+/* Appends the first occurrences of the text, with the lines around them, to
+ * edit->shown. Each occurrence has `more` lines after its first line. */
 static void
 show_around(struct edit *e, const struct buf *text, int64_t more)
 {
@@ -400,8 +400,8 @@ is_same_version(const struct stat *a, const struct stat *b)
 }
 
 /* Returns whether the file was neither changed nor replaced since it was read.
- * If there was no file, returns whether that is still so. Compares the content
- * too, because the clock for file times is coarse. */
+ * If it did not exist then, returns whether it still does not exist. Compares
+ * the content too, because the clock for file times is coarse. */
 static bool
 is_unchanged(const struct change *c)
 {
@@ -663,8 +663,7 @@ exchange_back(const struct change *c, const struct new_file *file)
 	bool old_still_there = is_at(c, file->name, c->fd);
 	size_t len = c->new_text.len;
 
-	/* This call fails only if another program has removed c->name after the
-	 * exchange. Then the name stays free. */
+	/* This call fails only if another program has removed c->name. */
 	rename_with(c, file->name, c->name, RENAME_EXCHANGE);
 	/* If file->name no longer refers to the new file, it refers to another
 	 * program's file. */
@@ -796,13 +795,14 @@ struct overwrite {
 	size_t start;          /* offset of the first byte that the edit
 	                        * changes */
 	size_t stop;           /* offset after the last byte to overwrite; not
-	                        * used if the file is extended, because
-	                        * everything up to the end is then written */
-	struct buf appended;   /* bytes that other programs appended before the
-	                        * extension */
-	size_t extension;      /* offset of the extension */
-	size_t extension_end;  /* offset after the extension; 0 if there is
-	                        * none */
+	                        * used if the new text is longer than the old
+	                        * one */
+	struct buf appended;   /* bytes that other programs appended before
+	                        * boris extended the file */
+	size_t extension;      /* offset of the bytes by which boris extended
+	                        * the file */
+	size_t extension_end;  /* offset after these bytes; 0 if the file was
+	                        * not extended */
 };
 
 /* Finds the range of bytes that differ, so that only these are overwritten. If
@@ -843,8 +843,8 @@ extend_file(const struct change *c, struct overwrite *o)
 	return false;
 }
 
-/* Removes the extension, if there is one. Returns false with errno set on
- * failure. */
+/* Removes the bytes by which boris extended the file, if any. Returns false
+ * with errno set on failure. */
 static bool
 remove_extension(const struct change *c, const struct overwrite *o)
 {
@@ -852,9 +852,9 @@ remove_extension(const struct change *c, const struct overwrite *o)
 	    (off_t)o->extension, (off_t)o->extension_end) == 0;
 }
 
-/* Reads the bytes that other programs appended before the extension. Returns
- * false if there are too many, if they cannot be read, or if the file has
- * become shorter. */
+/* Reads the bytes that other programs appended before boris extended the file.
+ * Returns false if there are too many, if they cannot be read, or if the file
+ * has become shorter. */
 static bool
 read_appended(const struct change *c, struct overwrite *o)
 {
@@ -872,8 +872,8 @@ read_appended(const struct change *c, struct overwrite *o)
 }
 
 /* Writes the changed bytes of `text`. After the text, writes the bytes that
- * other programs appended before the extension. Returns false with errno set on
- * failure. */
+ * other programs appended before boris extended the file. Returns false with
+ * errno set on failure. */
 static bool
 write_over(int fd, const struct buf *text, const struct overwrite *o)
 {
@@ -888,8 +888,8 @@ write_over(int fd, const struct buf *text, const struct overwrite *o)
 	    (ssize_t)appended->len;
 }
 
-/* Restores the old bytes and removes the extension. Returns false on failure.
- * Keeps errno. */
+/* Restores the old bytes, and removes the bytes by which boris extended the
+ * file. Returns false on failure. Keeps errno. */
 static bool
 undo_overwrite(const struct change *c, const struct overwrite *o)
 {
@@ -1099,8 +1099,8 @@ end_change(struct change *c)
 	free(c->path);
 }
 
-/* Records when the file was first found locked. Returns whether to try
- * again. */
+/* Records the time at which the file was first found locked. Returns whether to
+ * try again to lock it. */
 static bool
 record_lock_attempt(struct edit *e, int64_t now)
 {

@@ -32,7 +32,8 @@ enum edit_outcome {
 	                      * texts */
 };
 
-/* The request and the result of an edit; it is the `work` of a job */
+/* The request and the result of an edit, stored in the member `work` of a
+ * job */
 struct edit {
 	char *path;           /* path as given; after opening, absolute and
 	                       * without symbolic links */

@@ -2,9 +2,8 @@
 #ifndef SESSION_JOB_H
 #define SESSION_JOB_H
 
-/* A job is one command or one edit, from its request to its end. A tool fills
- * in the job, a session runs it, and results are written from it. Only
- * session.c changes its state. */
+/* A job is one command or one edit that a client has requested. A session runs
+ * its jobs, and only session.c changes the state of a job. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,8 +40,8 @@ enum job_rejection {
 struct job_stream {
 	struct output *text;        /* output of the stream; NULL until the job
 	                             * is started */
-	struct output_cursor seen;  /* end of the output that a result has
-	                             * shown */
+	struct output_cursor seen;  /* position up to which results have shown
+	                             * the output */
 };
 
 struct secret;  /* in secret.c */
@@ -65,7 +64,7 @@ struct job {
 	                               * bytes */
 	struct buf description;       /* purpose of the command, shown in the
 	                               * list of tasks */
-	char *cwd;                    /* directory given for this job, or
+	char *cwd;                    /* directory given in the request, or
 	                               * NULL */
 	int64_t timeout;              /* timeout of the command, in ms; 0 for a
 	                               * task without a timeout */
@@ -80,11 +79,11 @@ struct job {
 	enum job_rejection rejected;
 	int error;                  /* errno that explains `rejected` */
 	char *start_dir;            /* directory in which the command starts;
-	                             * NULL until then */
-	char *tracked_dir;          /* directory tracked by the session when the
-	                             * job was started */
-	char *dir;                  /* directory in which the next command will
-	                             * start */
+	                             * NULL before the start */
+	char *tracked_dir;          /* the session's directory when the job was
+	                             * started */
+	char *dir;                  /* directory in which the session's next
+	                             * command will start */
 	char id[33];                /* id of a task, in hexadecimal; otherwise
 	                             * empty. Only session.c sets it; a job with
 	                             * an id is in LIST_BACKGROUND. */
@@ -93,14 +92,16 @@ struct job {
 	                             * last one */
 	bool work_started;          /* the edit was made or has failed; a result
 	                             * must report its outcome */
-	int64_t log_number;         /* number of the job in the log; 0 until the
-	                             * start */
+	int64_t log_number;         /* number of the job in the log; 0 before
+	                             * the job is started */
 	int64_t queued_at;          /* time at which the job was queued, in
 	                             * ms */
-	int64_t started_at;         /* time of the start, in ms; 0 until then */
+	int64_t started_at;         /* time at which the job was started, in ms;
+	                             * 0 before */
 	int64_t ended_at;           /* time at which the job ended or was
-	                             * rejected, in ms; 0 until then */
-	int64_t deadline;           /* end of the timeout, in ms; or NEVER */
+	                             * rejected, in ms; 0 before */
+	int64_t deadline;           /* time at which the timeout expires, in ms;
+	                             * or NEVER */
 	int64_t call_limit;         /* the client's timeout for the call
 	                             * (mcp/clients.h), in ms; 0 if there is
 	                             * none */
@@ -110,29 +111,30 @@ struct job {
 	bool timed_out;             /* the command was terminated because its
 	                             * timeout expired, or because its call
 	                             * ended and it could not become a task */
-	bool kill_requested;        /* kill_pid or the end of the session has
-	                             * requested a kill, and boris has not given
-	                             * it up */
+	bool kill_requested;        /* kill_pid or the end of the session
+	                             * requires that the command is terminated,
+	                             * and boris still tries to terminate it */
 	bool cancelled;
 	bool shows_dir;             /* the result shows `dir` */
 	bool server_deadline;       /* `deadline` comes from --bg-timeout */
 	bool too_many_tasks;        /* the job could not become a task, because
 	                             * too many were running */
-	bool limit_reached;         /* `call_limit` has expired: it ended the
-	                             * call or prevented the start of the job;
-	                             * not set if the call was abandoned */
+	bool limit_reached;         /* `call_limit` has expired, so the call
+	                             * has ended or the job was not started;
+	                             * not set if the client has ended the
+	                             * call itself */
 	bool abandoned;             /* the client has ended the call because of
 	                             * its timeout */
-	bool not_run;               /* the job was abandoned and rejected, and
-	                             * no result has reported this */
+	bool not_run;               /* the job was rejected after the client had
+	                             * ended the call, and no result has
+	                             * reported this */
 	bool survivor_logged;       /* boris has logged that it cannot terminate
 	                             * the command */
 	struct job_stream out;
 	struct job_stream err;
-	struct prompt prompt;       /* whether the terminal waits for input;
-	                             * BUSY if it does not take input */
-	struct buf typed;           /* the last typed lines, which the terminal
-	                             * may echo */
+	struct prompt prompt;       /* whether the terminal waits for input */
+	struct buf typed;           /* the last lines typed into the terminal,
+	                             * which may echo them */
 
 	/* Events that results have reported. Only the session_mark_...() and
 	 * job_mark_...() functions set these members. */
@@ -143,15 +145,16 @@ struct job {
 	bool end_reported;        /* a result has reported the end of the
 	                           * task */
 	bool abandoned_reported;  /* a result has reported the outcome of the
-	                           * abandoned call */
+	                           * call that the client ended because of its
+	                           * timeout */
 	bool survivor_reported;   /* a result has reported that boris could not
 	                           * terminate the cancelled command */
 
 	/* Private to session.c */
-	struct list *list;      /* the list of the session that contains the
-	                         * job */
+	struct list *list;      /* the session's list that contains the job */
 	struct list_node node;  /* node of the job in `list` */
-	bool parallel;          /* the job runs in parallel with the queue */
+	bool parallel;          /* the job can run in parallel with all
+	                         * others */
 	int refs;               /* number of open calls that refer to the job */
 	bool read;              /* a client has received the final result of the
 	                         * task */
@@ -170,27 +173,26 @@ void job_free(struct job *);
 /* Returns the memory that a queued job occupies, in bytes (P10). */
 size_t job_bytes(const struct job *);
 
-/* Returns whether the job has a task id. Finished tasks have one, and so do
- * commands that ended in the foreground after their call was abandoned. (A
- * running task has the state JOB_TASK.) */
+/* Returns whether the job has a task id. A command that has ended in the
+ * foreground has one, too, if its client had stopped waiting for the call. */
 bool job_has_id(const struct job *);
 /* Returns the run time of the job until now or until its end, in ms. */
 int64_t job_elapsed(const struct job *, int64_t now);
 /* Returns the time from queuing the job to its start or rejection, in ms. */
 int64_t job_queued(const struct job *);
-/* Returns the status for a result, such as "running" (B). `ended` says whether
- * the result reports the end of the job. */
+/* Returns the job's status as shown in a result, such as "running" (B). `ended`
+ * is true if the result reports the end of the job. */
 const char *job_status(const struct job *, bool ended);
 /* Returns whether boris has failed to terminate the job's command (E12). */
 bool job_survives(const struct job *);
 /* Returns whether the job is a running task with a terminal. */
 bool job_takes_input(const struct job *);
-/* Returns whether the job is a started edit that waits for the next call of
- * do_work(). */
+/* Returns whether the job is an edit that has been started and waits, for
+ * instance for a locked file. */
 bool job_is_waiting_edit(const struct job *);
 /* Returns whether the job's program is being started. Returns false after
- * JOB_START_WAIT, because a start can be blocked for long, for instance by a
- * hung mount. */
+ * JOB_START_WAIT, because a hung mount, for instance, can block a start for
+ * very long. */
 enum { JOB_START_WAIT = 1000 };  /* ms */
 bool job_is_starting(const struct job *, int64_t now);
 /* Returns whether the start of the program takes longer than JOB_START_WAIT, so

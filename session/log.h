@@ -20,8 +20,8 @@ struct log;  /* the open file */
 const char *log_open(struct log **, const char *file);
 
 /* Functions that return an int must be called before the action that they
- * record. They return 0, or -1 with errno set; then the action must not be
- * taken (A2). */
+ * record. They return 0, or -1 with errno set. If they fail, the caller must
+ * not carry out the action (A2). */
 
 /* Records the start of a command or of an edit. job->log_number is its number.
  * `path` is the directory of the command or the file of the edit. */

@@ -24,7 +24,7 @@ enum {
 	SESSION = 16,        /* length of a session's name in file names, in
 	                      * digits */
 	ID = 8,              /* length of a FIFO's id, in digits */
-	ACCEPTED = 0400,     /* mode of the FIFO after its line was typed into
+	ACCEPTED = 0400,     /* mode of the FIFO after the secret was typed into
 	                      * the terminal */
 	ANSWER_TIME = 10000  /* maximum time to wait until boris has read the
 	                      * secret, in ms */
@@ -50,8 +50,8 @@ wipe(volatile char *p, size_t n)
 		*p++ = 0;
 }
 
-/* Returns the path with the given suffix. The string is valid until the next
- * call. */
+/* Returns the path of a FIFO with the given suffix. The string is valid until
+ * the next call. */
 static const char *
 path_with(struct buf *path, const char *ending)
 {

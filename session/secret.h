@@ -21,20 +21,21 @@
  * with a terminal can have one. */
 void secret_poll_add(struct job *, struct loop *);
 
-/* Reads a line from the FIFO if one is available. Types the line into the
- * terminal if it still asks for a secret. The line is not logged. */
+/* Reads a line from the job's FIFO if one is available. Types the line into the
+ * terminal if the terminal still asks for a secret. The line is not logged. */
 void secret_dispatch(struct job *, const struct loop *);
 
-/* Creates the FIFO if the terminal asks for a secret; otherwise removes it.
- * Returns whether the FIFO exists. */
+/* Creates a FIFO for the secret if the job's terminal asks for one; otherwise
+ * removes the FIFO. Returns whether the FIFO exists. */
 bool secret_offer(struct job *);
 
 /* Returns the id of the job's FIFO. The last call of secret_offer() must have
  * returned true. */
 const char *secret_id(const struct job *);
 
-/* Removes the FIFO, if there is one. `typed` confirms to the writer that its
- * line was typed into the terminal. */
+/* Removes the job's FIFO, if there is one. If `typed` is true, first confirms
+ * to the program that wrote to the FIFO that the secret was typed into the
+ * terminal. */
 void secret_close(struct job *, bool typed);
 
 /* Removes the FIFO and frees the struct secret. Must be called before

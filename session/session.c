@@ -44,8 +44,8 @@ enum {
 	                   * session */
 	TEXT_KEPT = 800,  /* number of bytes of a command's text that are kept
 	                   * after its start (T7) */
-	NOT_RUN_MAX = 10  /* maximum number of rejected jobs that wait for a
-	                   * result to report them (E6) */
+	NOT_RUN_MAX = 10  /* maximum number of rejected jobs that are kept until
+	                   * a result reports them (E6) */
 };
 
 /* Returns the job that contains the list node, or NULL if the node is NULL. */
@@ -61,14 +61,14 @@ first_in(const struct session *s, enum session_list list)
 	return job_at(s->list[list].first);
 }
 
-/* Returns the job that follows in the same list, or NULL. */
+/* Returns the next job in the list, or NULL at the end. */
 static struct job *
 next_in(const struct job *job)
 {
 	return job_at(job->node.next);
 }
 
-/* Returns the list for the job's state. A job with an id belongs to
+/* Returns the list in which the job belongs. A job with a task id belongs in
  * LIST_BACKGROUND in any state. */
 static struct list *
 list_for(struct session *s, const struct job *job)
@@ -165,8 +165,8 @@ is_listed(const struct job *job)
 	return job_has_id(job) && !job->read;
 }
 
-/* Returns whether the job's call was abandoned, and no result has reported that
- * yet. */
+/* Returns whether the job's client has stopped waiting for the call, and no
+ * result has reported that yet. */
 static bool
 is_unreported(const struct job *job)
 {
@@ -363,8 +363,8 @@ finish(struct session *s, struct job *job, int64_t now)
 	job->ended_at = now;
 	set_state(s, job, JOB_FINISHED);
 	if (task && job->kill_requested)
-		job->bounds.mode = TRUNCATE_RECENT;  /* the same part of the
-		                                      * output as before the
+		job->bounds.mode = TRUNCATE_RECENT;  /* show the same part of
+		                                      * the output as before the
 		                                      * kill (T4) */
 	output_end(job->out.text);
 	output_end(job->err.text);
@@ -442,8 +442,8 @@ start_command(struct session *s, struct job *job, int64_t now)
 
 	if (open_outputs(s, job) < 0)
 		return REJECT_NO_START;
-	/* This fails only if no id is available: with too many tasks,
-	 * DUE_REJECT_TASK would have been due. */
+	/* This fails only if no task id is available, because the number of
+	 * tasks has been checked. */
 	if (job->background && become_task(s, job, now) != TASK_STARTED) {
 		errno = EIO;
 		return REJECT_NO_ID;
@@ -459,8 +459,8 @@ start_command(struct session *s, struct job *job, int64_t now)
 	return REJECT_NONE;
 }
 
-/* Starts a job's command in its directory, or rejects the job. If the process
- * cannot change to the directory, DUE_FAIL is due later. */
+/* Starts a job's command in its directory, or rejects the job. If the new
+ * process cannot change to the directory, the job is rejected later. */
 static void
 session_start(struct session *s, struct job *job, int64_t now)
 {
@@ -508,7 +508,7 @@ enum call_end {
 	                      * timeout (E6) */
 };
 
-/* Returns the reason why the job becomes a task or is given up. */
+/* Returns the reason why the call no longer waits for the job. */
 static enum call_end
 call_end_of(const struct job *job)
 {
@@ -688,7 +688,7 @@ log_survivor_once(struct job *job)
 }
 
 /* Returns whether the job remains a running task although boris cannot
- * terminate its command. This is so unless a timeout or the end of the session
+ * terminate its command. Returns false if a timeout or the end of the session
  * requires the task to end. */
 static bool
 remains_task(const struct session *s, const struct job *job)
@@ -777,8 +777,8 @@ session_open(const struct options *options, bool shared)
 	s->options = options;
 	s->shared = shared;
 	s->dir = mem_copy(options->workdir);
-	/* The name consists of 8 digits of the process and 8 of the session.
-	 * The log shows only those of the session. */
+	/* The name of a session consists of 8 digits for the process and 8 for
+	 * the session. The log contains only the last 8. */
 	memcpy(s->name, options->name, 8);
 	s->spool = (struct spool){ .dir = options->tmpdir,
 	    .files = options->files, .limit = options->save_limit };
@@ -788,8 +788,8 @@ session_open(const struct options *options, bool shared)
 	return NULL;
 }
 
-/* Reports on stderr that a process of the job could not be terminated and
- * continues after the session (L3). */
+/* Reports on stderr that a process of the job could not be terminated and keeps
+ * running after the end of the session (L3). */
 static void
 report_survivor(const struct job *job)
 {
@@ -874,9 +874,8 @@ session_next_task(const struct session *s, const struct job *after)
 	return job;
 }
 
-/* Returns whether a note has to report the end of the task: no call waits for
- * the task, no result has reported its end, and no note about an abandoned call
- * will report it. */
+/* Returns whether a note must report that the task has ended: no call waits for
+ * the task, and no other note or result reports its end. */
 static bool
 is_unreported_end(const struct job *job)
 {
@@ -938,7 +937,7 @@ session_unref(struct session *s, struct job *job, bool read)
 	drop_if_done(s, job);
 }
 
-/* Marks the ends of up to `max` tasks as reported. */
+/* Marks up to `max` finished tasks as reported. */
 static void
 mark_ends_reported(struct session *s, int max)
 {
@@ -953,7 +952,8 @@ mark_ends_reported(struct session *s, int max)
 	}
 }
 
-/* Marks abandoned calls as reported, up to the number in one result. */
+/* Marks calls whose client has stopped waiting as reported, up to the maximum
+ * number in one result. */
 static void
 mark_abandoned_reported(struct session *s)
 {
@@ -975,7 +975,7 @@ mark_abandoned_reported(struct session *s)
 }
 
 /* Marks cancelled commands that boris could not terminate as reported, up to
- * the number in one result. */
+ * the maximum number in one result. */
 static void
 mark_survivors_reported(struct session *s)
 {
@@ -1021,8 +1021,8 @@ session_abandon(struct session *s, struct job *job, int64_t now)
 {
 	job->abandoned = true;
 	if (job->state == JOB_QUEUED) {
-		/* This makes DUE_START_LATE or DUE_REJECT_LATE due now if it is
-		 * the job's turn, and DUE_GIVE_UP otherwise. */
+		/* The client no longer waits, so the job is now either started
+		 * as a task or rejected. */
 		job->hand_over_at = now;
 	} else if (job->state == JOB_RUNNING) {
 		hand_over(s, job, CALL_ABANDONED, now);

@@ -60,10 +60,11 @@ struct session {
 	                           * parallel */
 	int running;              /* number of jobs that run in the
 	                           * foreground */
-	int running_parallel;     /* number of parallel jobs in the
-	                           * foreground */
+	int running_parallel;     /* number of foreground jobs that run in
+	                           * parallel */
 	int tasks;                /* number of running tasks */
-	int not_run;              /* number of jobs with the flag `not_run` */
+	int not_run;              /* number of jobs whose member `not_run` is
+	                           * set */
 };
 
 /* Opens a session. Returns NULL if no random number is available for its
@@ -111,8 +112,8 @@ struct job *session_next_unreported_end(struct session *,
 /* Iterates over cancelled commands that boris could not terminate, if no result
  * has reported them yet (E12). */
 struct job *session_next_survivor(struct session *, const struct job *after);
-/* Iterates over jobs of abandoned calls, if no result has reported them yet
- * (E6). */
+/* Iterates over jobs whose client has stopped waiting for the call, if no
+ * result has reported this yet (E6). */
 struct job *session_next_abandoned(struct session *, const struct job *after);
 /* Iterates over commands in the foreground. Returns NULL in a shared session,
  * where the commands may belong to other clients (H6). */
@@ -141,7 +142,7 @@ enum {
  * tasks, abandoned calls, and cancelled commands that boris could not
  * terminate. */
 void session_mark_notes_reported(struct session *);
-/* Marks the events in a list of all tasks as reported. */
+/* Marks the events that a list of all tasks shows as reported. */
 void session_mark_list_reported(struct session *);
 
 /* Adds the descriptors and deadlines of the session to the poll set. */

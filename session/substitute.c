@@ -37,8 +37,8 @@ struct replacing {
 struct search {
 	const struct buf *text;
 	enum matching matching;
-	struct buf old;          /* the text to search for, without skipped
-	                          * bytes */
+	struct buf old;          /* the text to search for, without bytes that
+	                          * the comparison ignores */
 	struct pattern pattern;  /* search pattern for `old` */
 	size_t from;             /* offset of the end of the last occurrence
 	                          * found */
@@ -50,7 +50,7 @@ struct range {
 	size_t start, end;
 };
 
-/* Returns whether the comparison skips a byte of the text. */
+/* Returns whether the comparison ignores the given byte. */
 static bool
 is_skipped(const struct buf *text, size_t at, enum matching matching)
 {
@@ -222,8 +222,8 @@ append_rest(struct replacement *r, size_t from)
 	return true;
 }
 
-/* Returns the number of newlines in an occurrence. If line numbers refer to the
- * result, returns the number of newlines in `new`. */
+/* Returns the number of newlines in an occurrence of `old`, or in `new` if each
+ * occurrence is replaced. */
 static int64_t
 lines_in(const struct replacing *s, const struct range *occurrence)
 {

@@ -759,9 +759,9 @@ handle_requests(struct http *h, struct peer *p)
 
 /* -- Peers ------------------------------------------------------------- */
 
-/* Ends the turn of a peer. If its call was not answered in the turn in which it
- * arrived, the response becomes a stream. If its call was cancelled, the stream
- * ends (H7). */
+/* Updates the response to a peer at the end of a turn of the event loop. If the
+ * call was not answered in the turn in which it arrived, the response becomes a
+ * stream. If the call was cancelled, the stream ends (H7). */
 static void
 end_turn(struct peer *p)
 {
@@ -957,8 +957,7 @@ dispatch_sessions(struct http *h, const struct loop *loop)
 
 	mcp_dispatch(h->shared, SIZE_MAX, loop);
 	for (s = first_session(h); s != NULL; s = next_session(s)) {
-		/* A call that is answered in this turn still keeps its session
-		 * open. */
+		/* A call that is answered in this turn still counts as open. */
 		if (calls_are_open(s->client))
 			s->used = h->now;
 		mcp_dispatch(s->client, SIZE_MAX, loop);
