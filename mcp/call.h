@@ -61,11 +61,11 @@ struct call {
 	int64_t read_at;      /* time at which the request was read */
 	int64_t wait_until;   /* time at which the requested wait ends; not used
 	                       * if the call starts the job */
-	int64_t answer_by;    /* time of the latest answer that the client
-	                       * accepts; NEVER if it has no limit */
+	int64_t answer_by;    /* deadline of the response, set by the client's
+	                       * timeout; NEVER if there is none */
 	int64_t progress_at;  /* time of the next progress message */
-	/* Positions in the output up to which progress messages have shown
-	 * it */
+	/* Positions after the output that progress messages have already
+	 * shown */
 	struct output_cursor out_shown, err_shown;
 };
 

@@ -48,8 +48,8 @@ enum {
 	                            * its output, in bytes */
 	RESULT_SMALL = 4096,       /* maximum size of output for which free
 	                            * memory is not checked, in bytes */
-	RESULT_FACTOR = 12         /* maximum ratio of the memory for a result
-	                            * to the size of its output */
+	RESULT_FACTOR = 12         /* maximum memory for a result, as a multiple
+	                            * of the size of its output */
 };
 
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
@@ -72,7 +72,7 @@ first_call(const struct client *c)
 	return call_at(c->calls.first);
 }
 
-/* Returns the call that was opened after the given one, or NULL. */
+/* Returns the next call in the list, or NULL at its end. */
 static struct call *
 next_call(const struct call *call)
 {
@@ -93,7 +93,7 @@ has_own_job(const struct call *call)
 }
 
 /* Returns the reason why no new call can be opened, or NULL. `waits` is set if
- * the new call has no job of its own. */
+ * the new call starts no command or edit. */
 static const char *
 find_shortage(const struct client *c, bool waits)
 {
@@ -107,8 +107,8 @@ find_shortage(const struct client *c, bool waits)
 }
 
 /* Appends a new call to the list. If there are too many calls or memory is
- * short, sends an error and returns NULL. `waits` is set if the call has no job
- * of its own. */
+ * short, sends an error and returns NULL. `waits` is set if the call starts no
+ * command or edit. */
 static struct call *
 open_call(struct client *c, const struct reply *r, struct json token,
           bool waits)
@@ -175,8 +175,9 @@ cancel_call(struct call *call)
 
 	if (has_own_job(call) && !job_has_id(job))
 		session_cancel(c->session, job, c->now);
-	/* In a shared session, only the cancelled call has the id of the task,
-	 * so no client could terminate it later (H6, H7). */
+	/* In a shared session, only the response to this call would contain the
+	 * id of its task. Without the response, no client could terminate the
+	 * task (H6, H7). */
 	else if (has_own_job(call) && c->session->shared)
 		session_kill(job, c->now);
 	close_call(call, false);
@@ -184,9 +185,8 @@ cancel_call(struct call *call)
 
 /* -- Results --------------------------------------------------------------- */
 
-/* Returns whether the answer shows the exit status of a finished job, so that
- * its task can be forgotten (T3). A call that started a task without waiting
- * does not show it. */
+/* Returns whether the result of the call reports how its job ended, so that a
+ * finished task can be forgotten (T3). */
 static bool
 shows_end(const struct call *call)
 {
@@ -228,8 +228,7 @@ has_memory_for_result(const struct job *job)
 	    mem_is_available(n * RESULT_FACTOR + MEM_SPARE);
 }
 
-/* Records in the request the facts that the result reports but the job does not
- * contain. */
+/* Stores facts that the result reports in call->request. */
 static void
 fill_in_request(struct call *call)
 {
@@ -490,7 +489,7 @@ type_input(struct call *call, struct buf *wrong)
 	call->mode = TERMINAL_UNSEEN;
 	if (input->len == 0 && job->exec.terminal)
 		return;
-	/* Skip earlier output, which cannot be a response to the input. */
+	/* Skip output that was printed before the input was typed. */
 	read_call(call);
 	watch_restart(&call->watch);
 	if (log_typing(call) < 0)
@@ -505,14 +504,14 @@ type_input(struct call *call, struct buf *wrong)
 
 /* Reads the output of the task, and checks whether its terminal waits for
  * input. Only part of the output is kept in memory, so all calls that wait for
- * a text search it now. */
+ * a text in this output search it now. */
 static void
 read_task(struct client *c, struct job *job)
 {
 	struct call *call;
 
-	/* Read a task only once per turn, so that all calls in this turn show
-	 * the same output. */
+	/* Read a task only once per turn of the event loop, so that all results
+	 * of this turn show the same output. */
 	if (c->just_read == job || job->state != JOB_TASK)
 		return;
 	c->just_read = job;
@@ -565,8 +564,8 @@ act_on_task(struct call *call, struct buf *wrong)
 		session_kill(job, c->now);
 }
 
-/* Starts the requested wait: for the task or, if the call lists tasks, for any
- * task. Answers at once if no wait is needed. */
+/* Starts the wait for a task. A call that lists tasks waits for any of them.
+ * Sends the result at once if no wait is needed. */
 static void
 open_wait(struct call *call)
 {
@@ -586,8 +585,8 @@ open_wait(struct call *call)
 	close_call(call, false);
 }
 
-/* Queues the job of the call. `limit` is the time in ms at which a running
- * command becomes a task, or NEVER. */
+/* Queues the job of the call. If its command still runs at the time `limit`, in
+ * ms, the command becomes a task. */
 static void
 open_job(struct call *call, struct job *job, int64_t limit)
 {
@@ -611,7 +610,8 @@ calls_tool(struct client *c, const struct reply *r, struct json token,
 	/* call.h explains the two uses of the limit. */
 	if (r->caller.call_limit > 0)
 		limit = c->now + r->caller.call_limit;
-	/* A client that accepts late answers sets no limit to the wait (K2). */
+	/* A client that accepts responses after its timeout does not limit the
+	 * wait (K2). */
 	if (!r->caller.client->takes_late_answer)
 		call->answer_by = limit;
 	call->tool = tool;
@@ -651,7 +651,7 @@ find_call(struct client *c, struct json id)
 {
 	struct call *call = first_call(c);
 
-	/* Do not compare a long id: no request can have it. */
+	/* Requests with an id longer than RPC_ID_MAX are rejected. */
 	if (id.len > RPC_ID_MAX)
 		return NULL;
 	while (call != NULL && !json_equal(call->reply.id, id))
@@ -740,8 +740,8 @@ calls_close(struct client *c)
 		next = next_call(call);  /* NOLINT(clang-analyzer-unix.Malloc) */
 		if (!is_subscription(call))
 			continue;
-		/* Clear the revision, so that rpc_result() does not add its own
-		 * _meta. */
+		/* Clear the protocol revision, so that rpc_result() does not
+		 * add another _meta member. */
 		call->reply.caller.revision = NULL;
 		buf_fmt(&b, "\"resultType\":\"complete\",\"_meta\":{"
 		    "\"" META_SUBSCRIPTION "\":%.*s}",

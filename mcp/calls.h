@@ -26,7 +26,8 @@ struct client {
 	                               * JSON members */
 	struct session *session;
 	struct rpc_channel channel;
-	int64_t now;                  /* time of this turn, in ms */
+	int64_t now;                  /* time of this turn of the event loop, in
+	                               * ms */
 	size_t queue_space;           /* number of bytes of responses that can
 	                               * still be queued */
 	struct list calls;            /* open calls, in the order of their
@@ -36,7 +37,7 @@ struct client {
 	size_t bytes;                 /* size of the ids and progress tokens of
 	                               * all open calls, in bytes */
 	const struct job *just_read;  /* the task whose output was read in this
-	                               * turn, or NULL */
+	                               * turn of the event loop, or NULL */
 };
 
 /* Opens a call of a tool, or answers it at once. `token` is the token for
@@ -51,14 +52,14 @@ void calls_listen(struct client *, const struct reply *);
 
 /* Cancels the call with the given id, if there is one (P8). */
 void calls_cancel(struct client *, struct json id);
-/* Closes the call with the given id after the client has timed out. The command
- * of the call keeps running (E6). */
+/* Closes the call with the given id, because the client's timeout for it has
+ * expired. The command of the call keeps running (E6). */
 void calls_abandon(struct client *, struct json id);
-/* Cancels the calls of the disconnected peer `to` (E6). If `cancel` is false,
- * its commands in the foreground keep running, but send no response. `now` is
- * in ms. */
+/* Cancels the calls of the peer at the address `to`, which has disconnected
+ * (E6). If `cancel` is false, its commands in the foreground keep running, but
+ * no responses are sent. `now` is in ms. */
 void calls_forget(struct client *, void *to, bool cancel, int64_t now);
-/* Returns whether the peer `to` has an open call. */
+/* Returns whether the peer at the address `to` has an open call. */
 bool calls_await(const struct client *, const void *to);
 /* Returns whether there is an open call other than a subscription. */
 bool calls_are_open(const struct client *);

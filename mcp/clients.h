@@ -16,15 +16,15 @@ struct known_client {
 	const char *name;            /* the name in clientInfo.name */
 	const char *extra_argument;  /* argument that the client adds to each
 	                              * call, or NULL */
-	int bytes;                   /* maximum size of a text that the client
-	                              * does not truncate, less a margin, in
-	                              * bytes; 0 if there is no limit */
-	int lines;                   /* maximum number of lines that the client
-	                              * does not truncate, less a margin; 0 if
-	                              * there is no limit */
+	int bytes;                   /* size above which the client truncates a
+	                              * text, less a margin, in bytes; 0 if it
+	                              * truncates no text */
+	int lines;                   /* number of lines above which the client
+	                              * truncates a text, less a margin; 0 if it
+	                              * truncates no text */
 	/* The client's timeout for a call, less a margin, in ms; 0 if there is
-	 * no timeout. At this time, boris answers the call, and a running
-	 * command becomes a task. */
+	 * no timeout. After this time, boris sends the result, and a command
+	 * that still runs becomes a task. */
 	int call_limit;
 	bool takes_late_answer;      /* the client accepts a response after its
 	                              * timeout */

@@ -80,7 +80,7 @@ do_initialize(struct mcp_request *r)
 	return respond(r);
 }
 
-/* The members that say how long a response may be cached, and by whom (MCP
+/* Members of a result: how long and by whom it may be cached (MCP
  * 2026-07-28) */
 #define CACHING(scope) ",\"ttlMs\":3600000,\"cacheScope\":\"" scope "\""
 
@@ -203,8 +203,8 @@ static const struct method {
 	{ .name = NULL }
 };
 
-/* Returns the method with the given name in the caller's kind of revision, with
- * or without a handshake. Returns NULL if there is no such method. */
+/* Returns the method with the given name, or NULL if the caller's protocol
+ * revision has no such method. */
 static const struct method *
 find_method(struct json name, const struct caller *caller)
 {
@@ -219,8 +219,8 @@ find_method(struct json name, const struct caller *caller)
 	return NULL;
 }
 
-/* Rejects a request with an unknown protocol version. The schema requires the
- * error to contain that version unchanged, however long it is. */
+/* Rejects a request with an unknown protocol version. The error must contain
+ * that version unchanged, even if it is long. */
 static const char *
 reject_version(struct mcp_request *r, struct json version)
 {
@@ -260,8 +260,7 @@ read_meta(struct mcp_request *r)
 	return NULL;
 }
 
-/* Returns whether a request without a version in _meta must be rejected: it
- * needs that version, or the handshake has not happened yet. */
+/* Returns whether to reject a request that has no protocol version in _meta. */
 static bool
 needs_version(const struct rpc_message *m, const struct caller *caller)
 {
@@ -273,9 +272,9 @@ needs_version(const struct rpc_message *m, const struct caller *caller)
 	return caller->shared || !json_is(m->method, "ping");
 }
 
-/* Handles a request. Stateless requests and requests after a handshake can be
- * mixed (M3; MCP 2026-07-28, versioning). Returns NULL, or the text of an
- * error. */
+/* Handles a request. Returns NULL, or the text of an error. A client may send
+ * both stateless requests and requests that need a handshake (M3; MCP
+ * 2026-07-28, versioning). */
 static const char *
 handle_request(struct mcp_request *r)
 {

@@ -14,8 +14,9 @@
 #include "base/options.h"
 #include "mcp/rpc.h"
 
-/* The kind of a client's connection. An error for an unidentified request has
- * the id null over stdio, but no id over HTTP (MCP 2025-11-25, transports). */
+/* The kind of a client's connection. If the id of a request cannot be read, its
+ * error has the id null over stdio, but no id over HTTP (MCP 2025-11-25,
+ * transports). */
 enum mcp_peer {
 	MCP_STDIO,       /* the peer on stdin and stdout */
 	MCP_HTTP,        /* a peer with an HTTP session (H5) */
@@ -30,9 +31,8 @@ struct client *mcp_open(const struct options *, enum mcp_peer, rpc_send *,
                         void *transport);
 void mcp_free(struct client *);  /* NULL is ignored */
 
-/* Handles a message, and sends its response to the address `to`, now or later.
- * `now` is in ms. Returns whether the response has been sent, follows later, or
- * is not needed. */
+/* Handles a message. Its response, if it needs one, is sent to the address
+ * `to`, now or later. `now` is in ms. Returns the state of the response. */
 enum rpc_outcome mcp_handle(struct client *, void *to,
                             const struct rpc_message *, int64_t now);
 
@@ -46,9 +46,9 @@ void mcp_error(const struct client *, struct buf *, struct json id, int code,
 void mcp_poll_add(struct client *, size_t queue_space, struct loop *);
 void mcp_dispatch(struct client *, size_t queue_space, const struct loop *);
 
-/* Returns the memory of the open calls, in bytes. The transport accepts no more
- * calls while it exceeds MCP_BACKLOG, which a single message cannot reach
- * (P10). */
+/* Returns the memory that open calls use, in bytes. While they use more than
+ * MCP_BACKLOG, the transport accepts no more calls (P10). A single message
+ * cannot reach this limit. */
 enum { MCP_BACKLOG = 24 << 20 };
 size_t mcp_backlog(const struct client *);
 

@@ -2,9 +2,8 @@
 #ifndef MCP_REQUEST_H
 #define MCP_REQUEST_H
 
-/* The request of a call, without its job: the action, how long to wait, and
- * which output to show. calls.c adds facts for the result. The command and its
- * options are in struct job. */
+/* The action that a tool call requests, how long to wait, and which output to
+ * show. The command and its options are in struct job. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,10 +37,10 @@ struct call_request {
 	                          * of stderr in the result; 0 if not given */
 
 	/* Facts for the result, set by calls.c */
-	bool limit_reached;         /* the wait has ended because the client's
-	                             * timeout for a call is near */
-	bool no_enter;              /* the typed line probably lacks its
-	                             * Enter */
+	bool limit_reached;         /* the wait has ended early, because the
+	                             * client's timeout for a call is near */
+	bool no_enter;              /* the typed line probably needs an Enter at
+	                             * its end */
 	bool until_missed;          /* `until` was not printed in time */
 	struct prompt prompt;       /* whether the terminal waits for input */
 	pid_t stopped;              /* a stopped process group of the terminal,

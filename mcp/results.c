@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Output in a result contains its truncation line. show_notice() in
- * output/output.c and spool_report() in output/spool.c write that line. */
+/* Writes the results of calls. The line that marks truncated output is written
+ * by show_notice() in output/output.c and spool_report() in output/spool.c. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "mcp/results.h"
@@ -19,14 +19,14 @@
 enum {
 	HEADINGS = 40,        /* size of the headings "stdout:" and "stderr:",
 	                       * in bytes */
-	FOREGROUND_END = 48,  /* maximum size of the text after a command in the
-	                       * list of foreground commands, in bytes */
+	FOREGROUND_END = 48,  /* maximum size of the text after each command in
+	                       * the list of foreground commands, in bytes */
 	LIST_END = 140,       /* maximum size of the text after a list of tasks,
 	                       * in bytes */
 	FACTS_MIN = 60,       /* minimum size of the lines before the output in
 	                       * a result, in bytes */
-	QUEUED_MIN = 100,     /* minimum time in the queue that a note mentions,
-	                       * in ms */
+	QUEUED_MIN = 100,     /* a note mentions the time in the queue if it is
+	                       * at least this long, in ms */
 	LINE_MIN = 68,        /* minimum size of a line in a list of tasks, in
 	                       * bytes */
 	HEADING_LINES = 20,   /* maximum number of lines in a result without its
@@ -44,7 +44,7 @@ enum {
 	ENDED_BYTES = 104
 };
 
-/* A result that is being written, as text and as data (B6) */
+/* A result under construction, as text and as structured data (B6) */
 struct result {
 	const struct caller *caller;
 	struct session *session;
@@ -56,21 +56,21 @@ struct result {
 	bool is_task;       /* the job is a task */
 	bool reads_task;    /* `about` is ABOUT_TASK_STATE */
 	bool ended;         /* the result reports the end of the job */
-	struct buf heading; /* the first sentence of the text and of the notes
-	                     * in the data; usually empty */
+	struct buf heading; /* the first sentence of the result; usually
+	                     * empty */
 	struct buf notes;   /* all other notes, separated by "; " */
-	size_t events;      /* size of the notes about abandoned calls and ended
-	                     * tasks, which come last in `notes`, in bytes */
+	size_t events;      /* size of the notes at the end of `notes` that
+	                     * later results do not repeat, in bytes */
 	struct buf text, data;
 };
 
-/* The two buf_fmt() arguments for %-.*s, which appends the start of a text from
- * the client. (The flag - escapes control characters; see base/fmt.h.) */
+/* The two buf_fmt() arguments that make %-.*s append the start of a text from
+ * the client. The flag - escapes control characters; see base/fmt.h. */
 #define SHOWN(text) (int)utf8_cut((text), COMMAND_SHOWN), (text)->data
 
-/* Shortens a text to `max` bytes. Keeps the last `keep` bytes and replaces
- * bytes before them with "..."; if that is impossible, cuts off the end
- * instead. `max` must be at least 3. */
+/* Shortens a text to `max` bytes, at least 3. Replaces bytes before the last
+ * `keep` bytes with "...". If `keep` is too large for that, cuts off the end of
+ * the text instead. */
 static void
 cut_before(struct buf *text, size_t keep, size_t max)
 {
@@ -87,7 +87,7 @@ cut_before(struct buf *text, size_t keep, size_t max)
 	text->len = end + 3 + kept;
 }
 
-/* Shortens the part of a text from the offset `from` on to `max` bytes. */
+/* Shortens the part of a text after the offset `from` to `max` bytes. */
 static void
 cut_line(struct buf *text, size_t from, size_t max)
 {
@@ -135,8 +135,8 @@ put_name(struct buf *b, const struct caller *caller, const char *name)
 	b->len = from + shown.len;
 }
 
-/* Appends the members of a result or, without data, of an error. Frees the text
- * and the data. */
+/* Appends the members of a tool result, and frees the text and the data. A
+ * result without data is an error. */
 static void
 put_result(struct buf *b, const struct caller *caller, struct buf *text,
            struct buf *data)
@@ -210,8 +210,7 @@ note_cancelled_survivor(struct buf *b, const struct job *job)
 	buf_free(&command);
 }
 
-/* Adds notes about ended tasks, unless an earlier result has reported their end
- * (T8). */
+/* Adds notes about ended tasks that no result has reported yet (T8). */
 static void
 note_ended(struct buf *b, struct session *s)
 {
@@ -257,8 +256,8 @@ note_survivor(struct result *r)
 	buf_free(&survivor);
 }
 
-/* Adds a note about the current state or the outcome of a command whose call
- * the client has ended because of its timeout (E6). */
+/* Adds a note about a command whose call has exceeded the client's timeout:
+ * whether the command still runs, or how it ended (E6). */
 static void
 note_abandoned_call(struct buf *b, const struct job *job)
 {
@@ -287,8 +286,9 @@ note_abandoned_call(struct buf *b, const struct job *job)
 	buf_free(&command);
 }
 
-/* Adds notes about the commands of abandoned calls (E6). If this result has no
- * space for all of them, later results report the others. */
+/* Adds notes about the commands of calls that exceeded the client's timeout
+ * (E6). If this result has no space for all of them, later results report the
+ * others. */
 static void
 note_abandoned(struct buf *b, struct session *s)
 {
@@ -303,8 +303,8 @@ note_abandoned(struct buf *b, struct session *s)
 	}
 }
 
-/* Adds notes about events in the session that do not concern the job of this
- * result. Later results do not repeat these notes. */
+/* Adds notes about other commands of the session. Later results do not repeat
+ * these notes. */
 static void
 note_session(struct buf *b, struct session *s)
 {
@@ -313,8 +313,8 @@ note_session(struct buf *b, struct session *s)
 	note_survivors(b, s);
 }
 
-/* Adds a note that timeouts are in milliseconds, if a command with a very short
- * timeout has timed out (B7). */
+/* If the timeout that expired was shorter than a second, adds a note that
+ * timeouts are in milliseconds (B7). */
 static void
 note_unit(struct buf *b, const struct job *job)
 {
@@ -322,9 +322,8 @@ note_unit(struct buf *b, const struct job *job)
 		note(b, "timeout is in milliseconds");
 }
 
-/* Adds a note that a command was terminated because its call was abandoned (E6)
- * or its client no longer waits (K2). note_limits() adds why it could not
- * become a task. */
+/* Adds a note that a command was terminated because of the client's timeout
+ * (E6, K2). note_limits() adds why it could not become a task. */
 static void
 note_ended_with_call(struct buf *b, const struct job *job)
 {
@@ -388,9 +387,8 @@ note_timeout(struct result *r)
 	    "for interactive programs");
 }
 
-/* Adds notes about the timeout or the limit that has terminated the job (E5,
- * K2), about a reduced timeout, and about too many tasks. These notes come
- * first. */
+/* Adds notes about timeouts that have expired or were reduced (E5, K2), and
+ * about the maximum number of tasks. */
 static void
 note_limits(struct result *r)
 {
@@ -542,8 +540,8 @@ note_secret(struct buf *b, const struct job *job)
 	buf_free(&dir);
 }
 
-/* Adds the notes about a running task: why a wait has ended, what to do next,
- * and whether the terminal waits for input. */
+/* Adds notes about a running task: why the result was sent now, what to do
+ * next, and whether the terminal waits for input. */
 static void
 note_running(struct result *r)
 {
@@ -630,7 +628,7 @@ note_orphans(struct buf *b, const struct exec *x)
 		    "output is not shown; stop them with: kill -- -%d", x->pid);
 }
 
-/* Adds the notes about the end of the command and about processes that are
+/* Adds notes about the end of the command and about its processes that are
  * still running. */
 static void
 note_end(struct result *r)
@@ -664,7 +662,6 @@ note_end(struct result *r)
 		note(b, "exit codes of the last pipeline: %s", x->pipeline);
 }
 
-/* Adds the notes about other events in the session. */
 static void
 note_events(struct result *r)
 {
@@ -686,7 +683,7 @@ line_max(const struct result *r)
 {
 	int64_t left = r->caller->bytes - LIST_END - (int64_t)r->text.len -
 	    (int64_t)r->notes.len;
-	int lines = 1;  /* one line for the waiting calls */
+	int lines = 1;  /* one line for the number of waiting calls */
 	const struct job *running = NULL;
 	struct job *job = NULL;
 
@@ -828,7 +825,7 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 
 /* -- Errors ------------------------------------------------------------ */
 
-/* Appends a line with the notes about events that do not concern the call. */
+/* Appends a line with the notes about other commands of the session. */
 static void
 put_events(struct buf *text, struct session *s)
 {
@@ -917,7 +914,7 @@ permits_few_files(int64_t *limit)
 }
 
 /* Sets *text to the reason for an error and what the model can do about it.
- * Returns *text as a string. */
+ * Returns the text as a string. */
 static const char *
 reason_text(struct buf *text, enum subject about, int error)
 {
@@ -1016,8 +1013,8 @@ put_too_many_tasks(struct result *r, const struct job *job)
 		list_tasks(r, true);
 }
 
-/* Writes an error: the job was not started in time. The error says what the job
- * waited for (K2). */
+/* Writes an error: the command was not started in time. The error says what the
+ * command waited for (K2). */
 static void
 put_not_started(struct buf *t, const struct session *s, const struct job *job)
 {
@@ -1283,8 +1280,8 @@ put_exit_code(struct buf *t, const struct exec *x)
 }
 
 /* Shortens the lines before the output, so that a quarter of the result is left
- * for the output (K3). `tail` is the size of the lines after the one with the
- * directory, in bytes. */
+ * for the output (K3). `tail` is the size of the lines after the line with the
+ * current directory, in bytes. */
 static void
 cut_facts(struct result *r, size_t tail)
 {
@@ -1292,9 +1289,8 @@ cut_facts(struct result *r, size_t tail)
 
 	if (r->caller->bytes == 0)
 		return;
-	/* Shorten the line with the directory, and keep the lines after it. If
-	 * these are too long, keep only the notes about events, because no
-	 * later result repeats them. */
+	/* Keep the lines after the line with the current directory. If they are
+	 * too long, keep only the notes that no later result repeats. */
 	if (tail + FACTS_MIN >= max)
 		tail = r->events;
 	cut_before(&r->text, tail, max);
@@ -1313,8 +1309,8 @@ put_facts(struct result *r)
 	size_t facts_end;
 
 	buf_put(t, r->heading.data, r->heading.len);
-	/* A command that boris could not terminate has no exit code. Its text
-	 * starts with its status if there is no heading. */
+	/* A command that boris could not terminate has no exit code, so show
+	 * its status instead. */
 	if (r->is_task || (survives && r->heading.len == 0))
 		buf_fmt(t, "status: %s", job_status(job, r->ended));
 	if (exited)
@@ -1355,9 +1351,9 @@ show_stream(const struct result *r, struct shown *s,
 	s->lines = buf_lines(s->text.data, s->text.len);
 }
 
-/* Returns how to truncate a stream. Arguments of this call override those of
- * the call that started the command. By default, a result shows only the end of
- * an unfinished stream (T3). */
+/* Returns how to truncate stdout or stderr. Arguments of this call override
+ * those of the call that started the command. By default, only the end of the
+ * output of a running command is shown (T3). */
 static struct output_bounds
 choose_bounds(const struct result *r, const struct output *text)
 {
@@ -1378,9 +1374,9 @@ choose_bounds(const struct result *r, const struct output *text)
 	return bounds;
 }
 
-/* Returns how much of a limit one of two streams gets: the rest after the other
- * stream, or half of the limit if that is more. Returns at least 1, because 0
- * means no limit. */
+/* Divides the limit `all` between two streams. If the other stream needs less
+ * than half, this one gets the rest; otherwise, it gets half. Returns at least
+ * 1, because 0 means no limit. */
 static int64_t
 share(int64_t all, int64_t other)
 {
@@ -1472,8 +1468,9 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 	    .is_task = job_has_id(job), .about = results_about(job, request) };
 
 	r.reads_task = r.about == ABOUT_TASK_STATE;
-	/* The result of a start or a hand-over reports a running task even if
-	 * the task has just ended. A later result reports the end. */
+	/* If the call started a task or its command has become a task, the
+	 * result reports the task as running, even if it has just ended. A
+	 * later result reports the end. */
 	r.ended = job->state == JOB_FINISHED &&
 	    (r.reads_task || r.about == ABOUT_COMMAND_END);
 	note_limits(&r);

@@ -23,13 +23,11 @@
 /* The subject of the result of a job's call */
 enum results_about {
 	ABOUT_COMMAND_END,  /* the end of a command in the foreground */
-	ABOUT_TASK_START,   /* the start of a task, without its output, because
-	                     * the call did not wait */
+	ABOUT_TASK_START,   /* the start of a task, without output, because the
+	                     * call did not wait */
 	ABOUT_HAND_OVER,    /* a command in the foreground that has become a
 	                     * task (E5, K2), and its output so far */
-	ABOUT_TASK_STATE    /* the state or the end of a task, and its output;
-	                     * another call started the task, or this call
-	                     * waited after the start */
+	ABOUT_TASK_STATE    /* the state or the end of a task, and its output */
 };
 /* Returns the subject of the result for a call with the given job and
  * request. */

@@ -7,8 +7,8 @@
 
 #include "base/fmt.h"
 
-/* All MCP revisions, newest first: those without a handshake, then those with
- * one */
+/* All MCP revisions: first those without a handshake, then those with one, each
+ * from newest to oldest */
 static const struct revision revisions[] = {
 	{ .name = "2026-07-28", .stateless = true },
 	{ .name = "2025-11-25" },

@@ -6,8 +6,8 @@
 enum {
 	ENVELOPE = 512,   /* maximum size of a response without its id, data and
 	                   * result, in bytes */
-	ID_WITHIN = 4096  /* length of the part of a message that is searched
-	                   * for its id, in bytes (P5) */
+	ID_WITHIN = 4096  /* number of bytes at the start of a message that are
+	                   * searched for its id (P5) */
 };
 
 static struct json
@@ -111,9 +111,8 @@ void
 rpc_put_error(struct buf *b, const struct rpc_channel *c, struct json id,
               int code, const char *message, const struct buf *data)
 {
-	/* The client determines the size of the data. If memory is short, send
-	 * the error without data (E7). The id is always sent, because it is
-	 * short. */
+	/* The data can be large, since it may contain text from the client. If
+	 * memory is short, send the error without it (E7). */
 	if (data != NULL && !buf_reserve(b, ENVELOPE +
 	    JSON_GROWTH * RPC_ID_MAX + data->len))
 		data = NULL;

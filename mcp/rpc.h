@@ -63,8 +63,8 @@ const char *rpc_wrong_envelope(const struct rpc_message *);
 
 /* The kind of an outgoing message */
 enum rpc_kind {
-	RPC_RESPONSE,   /* a result, or an error of a stateless request whose
-	                 * _meta is correct */
+	RPC_RESPONSE,   /* a result, or an error response to a stateless request
+	                 * whose _meta is correct */
 	RPC_REJECTION,  /* any other error */
 	RPC_NOTICE,     /* a notification about an open request, other than
 	                 * progress */
@@ -92,9 +92,9 @@ enum rpc_outcome {
 struct rpc_channel {
 	rpc_send *send;
 	void *transport;           /* the first argument of send() */
-	bool null_id;              /* an error for an unidentified request has
-	                            * "id":null (JSON-RPC 2.0, section 5);
-	                            * otherwise it has no id */
+	bool null_id;              /* if the id of a request cannot be read, its
+	                            * error has "id":null (JSON-RPC 2.0, section
+	                            * 5) instead of no id */
 	enum rpc_outcome outcome;  /* state of the response to the current
 	                            * message */
 };

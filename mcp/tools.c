@@ -51,9 +51,9 @@ enum {
 
 /* Flags of an argument */
 enum {
-	/* The empty value "", 0 or false has a meaning for this argument.
-	 * Without this flag, an empty value of any type counts as absent, since
-	 * some clients fill in all arguments (P4). */
+	/* The values "", 0 and false have a meaning for this argument. Without
+	 * this flag, they count as absent, since some clients fill in all
+	 * arguments (P4). */
 	EMPTY = 1,
 	HANDLE = 2,          /* the id or the pid of a task, as a string or a
 	                      * number */
@@ -315,8 +315,8 @@ static const struct foreign {
 	{ "Write", EDIT, "edit without old to create a file" }
 };
 
-/* A call whose arguments are being read. On failure, functions that take this
- * struct write to `error` which argument is wrong and why, and return false. */
+/* A call whose arguments are being read. A function that rejects an argument
+ * writes the reason to `error` and returns false. */
 struct arg_reader {
 	const struct tool *tools;
 	int tool;                      /* index of the called tool */
@@ -335,8 +335,8 @@ struct arg_reader {
 };
 
 /* Returns the default timeout of a command in the foreground, in ms. It can be
- * long if the client limits its calls, because the command then becomes a task
- * at that limit (K2). */
+ * long if the client has a timeout for calls, because the command then becomes
+ * a task (K2). */
 static int64_t
 default_timeout(const struct options *o, const struct caller *r)
 {
@@ -392,9 +392,8 @@ struct snippet {
 	char text[SNIPPET + sizeof("...")];
 };
 
-/* Copies the start of a value or a name as JSON text, and returns the copy.
- * json_string() replaces a character that is incomplete at the end of the
- * copy. */
+/* Copies the start of a value or a name as JSON text, and returns the copy. Its
+ * last character may be incomplete; json_string() replaces it. */
 static const char *
 snippet(struct snippet *s, struct json value)
 {
@@ -467,8 +466,8 @@ find_other_tool(const struct arg_reader *r, struct json name)
 	return NULL;
 }
 
-/* Appends to a list an argument that the tool does not accept, and the name of
- * the tool that accepts it. */
+/* Appends to the list the name of an argument that the tool does not accept,
+ * and the tool that accepts it. */
 static void
 put_unknown(struct buf *list, const struct arg_reader *r, struct json name)
 {
@@ -591,9 +590,9 @@ counts_as_absent(const struct argument *a, struct json value)
 	return is_blank(value);
 }
 
-/* Stores a member as given[i], unless it counts as absent. If the client
- * repeats a name, the last value counts. Returns false if the argument was
- * given under two names. */
+/* Stores the value of an argument in given[i], unless it counts as absent. If
+ * the client repeats a name, the last value counts. Returns false if the
+ * argument was given under two names. */
 static bool
 store_member(struct arg_reader *r, int i, struct json name, struct json value)
 {
@@ -624,8 +623,8 @@ is_added_by_client(const struct arg_reader *r, struct json name)
 	return added != NULL && json_is(name, added);
 }
 
-/* Stores the members in given[], except for arguments that the client itself
- * has added. Returns false if it rejects the call. */
+/* Stores the arguments in given[], except for those that the client has added
+ * to the model's arguments. Returns false if it rejects the call. */
 static bool
 sort_members(struct arg_reader *r, struct json members)
 {
@@ -1274,8 +1273,8 @@ tools_instructions(struct buf *b, const struct options *o)
 	buf_free(&text);
 }
 
-/* Returns the row for another agent's tool with the given name, or NULL if
- * there is none or its replacement is disabled. */
+/* Finds another agent's tool by its name. Returns NULL if the tool is unknown
+ * or the boris tool that replaces it is disabled. */
 static const struct foreign *
 find_foreign(const struct options *o, struct json name)
 {

@@ -34,16 +34,16 @@ struct tool {
 	                             * destructiveHint */
 	/* Reads the arguments. Returns false if it rejects the call. */
 	bool (*read)(struct arg_reader *);
-	/* Appends the members of a job's result. The job must not be
-	 * rejected. */
+	/* Appends the members of a job's result. The session must have accepted
+	 * the job. */
 	void (*put)(struct buf *, const struct caller *, struct session *,
 	    struct job *, const struct call_request *, int64_t now);
 };
 
 /* Appends the enabled tools as a JSON array for tools/list. */
 void tools_list(struct buf *, const struct options *, const struct caller *);
-/* Appends the member "instructions", at most 500 characters about the purpose
- * of the server (P11). Appends nothing if no tool is enabled. */
+/* Appends the JSON member "instructions", which describes the server in at most
+ * 500 characters (P11). Appends nothing if no tool is enabled. */
 void tools_instructions(struct buf *, const struct options *);
 
 /* Returns the tool with the given name, if it is enabled. Otherwise writes an

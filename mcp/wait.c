@@ -29,21 +29,21 @@ enum {
 	                      * `until` was printed, in ms (W3) */
 };
 
-/* The time at which a call is answered, and the reason */
+/* The time at which the response to a call is due, and the reason */
 struct answer {
 	int64_t at;  /* in ms; see struct call_due */
 	bool by_limit;
 };
 
-/* Decides to answer the call at the given time, in ms, for a reason other than
- * the client's timeout. */
+/* Returns an answer that is due at the given time, in ms, for a reason other
+ * than the client's timeout. */
 static struct answer
 answer_at(int64_t at)
 {
 	return (struct answer){ at, false };
 }
 
-/* Decides to answer the call when its requested wait ends or when the client
+/* Returns an answer that is due when the requested wait ends or when the client
  * stops waiting, whichever is earlier. */
 static struct answer
 end_of_wait(const struct call *call)
@@ -62,7 +62,8 @@ end_of_wait(const struct call *call)
 }
 
 /* Returns whether the terminal waits for input, and no result has reported that
- * yet. A call that waits for `until` requires certainty about the terminal. */
+ * yet. If the call waits for the text `until`, a terminal that only probably
+ * waits does not count. */
 static bool
 has_new_prompt(const struct call *call)
 {
@@ -103,8 +104,8 @@ task_answer(const struct call *call, int64_t now)
 	struct answer end = end_of_wait(call);
 	int64_t quiet_at;
 
-	/* Wait for the start of the program, because the answer reports its
-	 * success. */
+	/* Wait until the program has been started, because the result reports
+	 * whether that succeeded. */
 	if (call->request.action == CALL_RUN && job_is_starting(job, now))
 		return answer_at(NEVER);
 	if (call->watch.seen_at > 0)
@@ -126,8 +127,7 @@ job_answer(const struct call *call, int64_t now)
 	const struct job *job = call->job;
 	bool may_end;
 
-	/* Wait until the command ends or becomes a task; due.c decides when
-	 * (K2). */
+	/* Wait until the command ends or becomes a task (K2). */
 	if (job->state == JOB_QUEUED || job->state == JOB_RUNNING)
 		return answer_at(NEVER);
 	if (job->state == JOB_FINISHED)
@@ -137,8 +137,8 @@ job_answer(const struct call *call, int64_t now)
 		return answer_at(NOW);
 	if (call->request.action != CALL_KILL)
 		return task_answer(call, now);
-	/* If the process runs as another user, wait until the session has given
-	 * up the kill. */
+	/* If the process runs as another user, wait until the session no longer
+	 * tries to kill it. */
 	may_end = job->kill_requested && job->exec.foreign;
 	return answer_at(job_survives(job) && !may_end ? NOW : NEVER);
 }

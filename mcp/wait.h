@@ -11,8 +11,8 @@
 #include "mcp/call.h"
 #include "session/session.h"
 
-/* The times at which messages are due for a call, in ms. A time in the past
- * means now. NEVER means that an event has to happen first. */
+/* The times at which messages about a call are due, in ms. A time in the past
+ * means now. NEVER means that the call waits for an event. */
 struct call_due {
 	/* time at which the call is answered */
 	int64_t answer_at;
@@ -22,7 +22,7 @@ struct call_due {
 	                       * is still open then */
 };
 
-/* Returns what is due for the call at the time `now`, in ms. */
+/* Returns when the next messages about the call are due. `now` is in ms. */
 struct call_due wait_due(const struct call *, const struct session *,
                          int64_t now);
 

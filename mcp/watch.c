@@ -59,7 +59,7 @@ watch_start(struct watch *w, const struct job *job)
 
 /* -- The echo of typed lines --------------------------------------------- */
 
-/* Expects the echo of the next typed line, if any. */
+/* Prepares to recognise the echo of the next typed line. */
 static void
 expect_line(struct watch *w)
 {
@@ -139,8 +139,8 @@ is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* Returns the index of the first blank in the run of blanks before text[i]. The
- * index is not lower than `begin`. */
+/* Returns the index of the first of the blanks that directly precede text[i].
+ * Searches no further than text[begin]. */
 static size_t
 skip_blanks_back(const char *text, size_t i, size_t begin)
 {
@@ -167,8 +167,8 @@ line_end(const struct buf *lines, size_t i)
 	return i;
 }
 
-/* Returns whether the current line of the output contains only '<' before
- * printed[i]. readline shows '<' in place of the start of a long line. */
+/* Returns whether the line contains only '<' before printed[i]. readline shows
+ * '<' instead of the start of a long line. */
 static bool
 is_scrolled_line(const char *printed, size_t i)
 {
@@ -224,9 +224,10 @@ begins_line(const struct buf *typed_lines, size_t at)
 	return skip_blanks_back(typed_lines->data, at, begin) == begin;
 }
 
-/* Returns whether the match at the end of s->printed is part of a redrawn line,
- * and counts such lines. The kernel echoes input typed while a program is busy,
- * and a line editor draws the line again after its prompt. */
+/* Returns whether the match at the end of s->printed is part of a typed line
+ * that a line editor has drawn again. The kernel echoes input typed while a
+ * program is busy, and the line editor draws the line again after its
+ * prompt. */
 static bool
 skip_redrawn(struct watch *w, const struct watched_stream *s,
              const struct buf *typed_lines)
@@ -272,8 +273,8 @@ keep_printed(struct watched_stream *s, const char *bytes, size_t n)
 		buf_keep_end(&s->printed, PRINTED_KEPT);
 }
 
-/* Removes the unfinished last line from s->printed, because it will be read
- * again. */
+/* Removes the unfinished last line from s->printed, because the caller reads
+ * this line again. */
 static void
 forget_line(struct watched_stream *s)
 {
@@ -295,8 +296,8 @@ is_within_echo(const struct watch *w, const struct watched_stream *s)
 	    !s->echo_complete;
 }
 
-/* Returns whether the text has just been matched outside an echo. If the match
- * of the echo is at least as long, the text is part of the echo. */
+/* Returns whether the output ends with the text that the call waits for, and
+ * this text is not part of an echo. */
 static bool
 is_matched(const struct watch *w, const struct watched_stream *s)
 {
@@ -320,8 +321,8 @@ match_byte(struct watch *w, struct watched_stream *s, char c)
 		w->new_output = true;
 }
 
-/* Starts a new line of output. If the previous line was an echo, expects the
- * echo of the next typed line. */
+/* Handles the end of a line of output. If this line was an echo, prepares to
+ * recognise the echo of the next typed line. */
 static void
 end_line(struct watch *w, struct watched_stream *s)
 {
@@ -333,8 +334,8 @@ end_line(struct watch *w, struct watched_stream *s)
 	s->echo_complete = false;
 }
 
-/* Searches the next output of a stream. `typed_lines` contains the lines that
- * were typed into the task; see struct job. */
+/* Searches new output for the text. `typed_lines` contains the lines that were
+ * typed into the task. */
 static void
 search_bytes(struct watch *w, struct watched_stream *s,
              const struct buf *typed_lines, const char *bytes, size_t n,

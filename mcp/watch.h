@@ -18,10 +18,10 @@
 struct watched_stream {
 	struct output_cursor read;  /* position up to which the output was
 	                             * searched */
-	size_t text_matched;   /* length of the start of `text` that the output
-	                        * ends with, in bytes */
-	size_t echo_matched;   /* length of the start of `echo_pattern` that the
-	                        * output ends with, in bytes */
+	size_t text_matched;   /* number of bytes at the end of the output that
+	                        * match the start of `text` */
+	size_t echo_matched;   /* number of bytes at the end of the output that
+	                        * match the start of `echo_pattern` */
 	bool echo_complete;    /* whether the current line contains the complete
 	                        * `echo_pattern` */
 	struct buf printed;    /* the most recent output; empty until input is
@@ -44,8 +44,8 @@ struct watch {
 	                               * expected */
 	bool expects_echo;     /* whether an echo of that line is expected */
 	struct buf input;      /* the start of the typed input */
-	size_t next_line;      /* offset in `input` of the line after the one
-	                        * expected next */
+	size_t next_line;      /* offset in `input` of the line after the
+	                        * expected one */
 	bool redraw;           /* a line editor may draw the first typed line
 	                        * again */
 	int redrawn;           /* number of redrawn lines found so far */
@@ -56,12 +56,12 @@ struct watch {
  * If memory is short, returns false, and the text is never found. */
 bool watch_open(struct watch *, const struct buf *text);
 void watch_free(struct watch *);
-/* Starts the search after the output that the last result has shown. */
+/* Starts the search at the first output that no result has shown. */
 void watch_start(struct watch *, const struct job *);
 /* Searches the output printed since the last call. `now` is in ms. */
 void watch_read(struct watch *, const struct job *, int64_t now);
-/* Forgets earlier output before input is typed, because it cannot be a response
- * to the input. */
+/* Ignores all output until now, because it cannot be a response to the input
+ * that is typed next. */
 void watch_restart(struct watch *);
 /* Records the input that was typed into the job's terminal, and the mode of the
  * terminal at that time. */
