@@ -79,7 +79,7 @@ has_trap(const struct exec *x)
 }
 
 /* Returns whether the command needs the given pipe. A command in a terminal
- * needs only EXEC_DIR. */
+ * needs only the pipe through which the shell reports its directory. */
 static bool
 needs_pipe(const struct exec *x, int which)
 {
@@ -811,10 +811,10 @@ send_signals(const struct list *list)
 		proc_signal(&due);
 }
 
-/* Returns whether a child other than a shell may have exited in this turn, such
- * as the guard or an inherited orphan. Usually, a shell that has exited is the
- * only cause of a SIGCHLD. But if /proc is not usable, an inherited orphan may
- * have exited together with the shell. */
+/* Returns whether a child other than a shell may have exited, such as the guard
+ * process or an inherited orphan. Usually, SIGCHLD arrives because a shell has
+ * exited. But if /proc is not usable, an inherited orphan may have exited at
+ * the same time. */
 static bool
 other_may_have_exited(const struct options *o, const struct loop *loop,
                       bool shell_ended)

@@ -155,9 +155,8 @@ void exec_stop(struct exec *, int64_t now);
 /* Ends a command in EXEC_SURVIVED although its shell is still running. Discards
  * further output. */
 void exec_end_survivor(struct exec *, int64_t now);
-/* Polls all commands in EXEC_STOPPING and EXEC_KILLED before boris exits. A
- * command enters EXEC_SURVIVED if one of its processes belongs to another
- * user. */
+/* Polls all commands that are being terminated, before boris exits. A command
+ * enters EXEC_SURVIVED if one of its processes belongs to another user. */
 void exec_poll_stopping(struct list *, const struct options *, int64_t now);
 /* Appends a description of the process that boris could not terminate. The
  * command must be in EXEC_SURVIVED. */

@@ -541,8 +541,8 @@ has_token(const struct options *o)
 
 /* Reads the environment variable of an option, unless the option was given on
  * the command line (C1). A variable for a token is ignored if any other option
- * supplies a token. An empty variable counts as unset, except for STRICT
- * options. */
+ * supplies a token. An empty variable counts as unset, but is an error if the
+ * option has the flag STRICT. */
 static void
 read_variable(struct options *o, const struct option *row, bool given)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #if defined(__linux__) && !defined(POSIX_ONLY)
 #define ON_LINUX
-#define _DEFAULT_SOURCE  /* fstatfs, sysinfo */
+#define _DEFAULT_SOURCE  /* Request fstatfs() and sysinfo(). */
 #endif
 #define _POSIX_C_SOURCE 200809L
 /* Support file systems of more than 2 GiB on 32-bit hosts. */

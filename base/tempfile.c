@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #define _POSIX_C_SOURCE 200809L
-#define _XOPEN_SOURCE 700  /* fchmod on NetBSD */
+#define _XOPEN_SOURCE 700  /* Request fchmod() on NetBSD. */
 
 #include "base/tempfile.h"
 

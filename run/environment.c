@@ -29,7 +29,8 @@ enum {
 	ALL = PIPES | TERMINAL,
 	IF_UNSET = 1 << ENVIRONMENTS,    /* the row applies only if boris's
 	                                  * environment lacks the variable */
-	LOCALE = 2 << ENVIRONMENTS       /* if needs_locale() returns true */
+	LOCALE = 2 << ENVIRONMENTS       /* the row applies only if
+	                                  * needs_locale() returns true */
 };
 
 /* Differences between a command's environment and that of boris. NAME=VALUE

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #if defined(__linux__) && !defined(POSIX_ONLY)
 #define ON_LINUX
-#define _GNU_SOURCE  /* O_PATH, syscall, unshare */
+#define _GNU_SOURCE  /* Request O_PATH, syscall() and unshare(). */
 #endif
 #define _POSIX_C_SOURCE 200809L
 

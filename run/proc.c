@@ -278,9 +278,10 @@ note_all(const struct list *groups)
 	return pid == 0;
 }
 
-/* Records all processes whose pids were allocated after `from`, including
- * processes that start during the search. If `from` is 0, records all
- * processes. Returns false if the search may have missed a process. */
+/* Records the processes with a pid that was allocated after `from`, if their
+ * session belongs to one of the groups. This includes processes that start
+ * during the search. If `from` is 0, searches through all pids. Returns false
+ * if the search may have missed a process. */
 static bool
 note_since(const struct list *groups, pid_t from)
 {
