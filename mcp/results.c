@@ -487,16 +487,16 @@ note_prompt(struct buf *b, const struct prompt *p, bool reported)
 {
 	if (p->secret)
 		note(b, reported ? "the program asks for a secret"
-		    : "the program asks for a secret; type it with the "
-		    "arguments input and task_id");
+		    : "the program asks for a secret; call bash with input "
+		    "and this task_id");
 	else if (p->state == TERMINAL_PROMPTS)
 		note(b, reported ? "the program waits for input"
-		    : "the program waits for input; type it with the arguments "
-		    "input and task_id");
+		    : "the program waits for input; call bash with input and "
+		    "this task_id");
 	else
 		note(b, reported ? "the program may be waiting for input"
-		    : "the program may be waiting for input; type it with the "
-		    "arguments input and task_id");
+		    : "the program may be waiting for input; call bash with "
+		    "input and this task_id");
 }
 
 /* Appends a word of a shell command, with quotes if necessary. */
@@ -568,8 +568,8 @@ note_running(struct result *r)
 		    "%d to stop it",
 		    job->exec.pid);
 	if (req->no_enter)
-		note(b, "Enter was not typed: end input with \\n (Ctrl-C is "
-		    "\\u0003)");
+		note(b, "Enter was not typed; to press it now, send \\n as input "
+		    "(Ctrl-C is \\u0003)");
 	note_stopped(r);
 	if (!asks)
 		return;

@@ -907,8 +907,8 @@ read_bash(struct arg_reader *r)
 	 * in. */
 	if (runs && !background && waits)
 		return reject(r, "wait requires run_in_background: true, "
-		    "tty: true, until or input; to wait for a running task, "
-		    "use task_output");
+		    "tty: true, until or input; to limit the run time, use "
+		    "timeout; to wait for a running task, use task_output");
 	return runs ? read_command(r, background) : read_pid(r);
 }
 
@@ -1064,7 +1064,7 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 	    "a file, run cat >FILE and give the text in stdin. ");
 	buf_fmt(b, "For an interactive program (python, gdb, ssh, a password "
 	    "prompt), set tty: true. The call returns when the program waits "
-	    "for input; type it with the arguments input and task_id. A "
+	    "for input; then call bash with input and task_id. A "
 	    "nonzero exit code is a normal result, not a tool error. ");
 	buf_fmt(b, o->on_timeout
 	    ? "A command that is still running after timeout (default %jd "
