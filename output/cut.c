@@ -24,10 +24,10 @@
 #include "base/text.h"
 
 enum {
-	BYTES_MIN = 60,     /* minimum limit on the bytes of a text, without the
-	                     * truncation line */
-	LINES_MIN = 6       /* minimum limit on the lines of a text, without the
-	                     * truncation line */
+	BYTES_MIN = 60,     /* lowest limit on the bytes of a text, not counting
+	                     * the line that reports the truncation */
+	LINES_MIN = 6       /* lowest limit on the lines of a text, not counting
+	                     * the line that reports the truncation */
 };
 
 static const struct extent unlimited = {
@@ -109,10 +109,9 @@ share_of_end(enum cut_parts parts, int64_t limit)
 	}
 }
 
-/* Lowers the limits on a text's length, in characters, bytes or lines. A text
- * of up to `max` units is shown completely. Of a longer text, the start and the
- * end have at most `parts_max` units together. Changes nothing if `max` is
- * 0. */
+/* Lowers the limits on a text's length in one unit: characters, bytes or lines.
+ * A text of up to `max` units is shown completely. Of a longer text, at most
+ * `parts_max` units are shown. Changes nothing if `max` is 0. */
 static void
 limit_dimension(enum cut_parts parts, int64_t max, int64_t parts_max,
                 int64_t *whole, int64_t *start, int64_t *end)

@@ -23,10 +23,12 @@ struct output_bounds {
 	enum truncate mode;   /* the argument `truncate`, or its default */
 	int64_t limit;        /* maximum length in characters (O8), or 0 for the
 	                       * default of the truncation mode */
-	int64_t bytes;        /* maximum length in bytes, including the
-	                       * truncation line (K3), or 0 for no limit */
-	int64_t lines;        /* maximum number of lines, including the
-	                       * truncation line (K3), or 0 for no limit */
+	int64_t bytes;        /* maximum length in bytes, including the line
+	                       * that reports the truncation (K3), or 0 for no
+	                       * limit */
+	int64_t lines;        /* maximum number of lines, including the line
+	                       * that reports the truncation (K3), or 0 for no
+	                       * limit */
 };
 
 /* The parts of a long text that a result shows */
@@ -44,11 +46,12 @@ struct cut {
 	enum cut_parts parts;
 	struct extent whole;  /* maximum size of a text that is shown
 	                       * completely */
-	struct extent start;  /* maximum size of the start of a longer text */
-	struct extent end;    /* maximum size of the end of a longer text */
-	int line_percent;     /* The shown end starts at a line boundary if more
-	                       * than this percentage of its characters remains;
-	                       * 100: never */
+	struct extent start;  /* maximum size of the start of a truncated
+	                       * text */
+	struct extent end;    /* maximum size of the end of a truncated text */
+	int line_percent;     /* The shown end of a text starts at a line
+	                       * boundary if more than this percentage of its
+	                       * characters remains; 100: never */
 };
 
 /* Chooses how to truncate the output of a tool call. `binary` means that the

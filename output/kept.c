@@ -59,9 +59,8 @@ kept_close(struct kept *k)
 	screen_free(k->screen);
 }
 
-/* If the kept end of the stream is longer than 5/4 of end_bytes, drops text
- * from the middle of the stream. First extends the kept start up to its maximum
- * length. Always keeps the last end_bytes bytes. */
+/* Drops text from the middle of a long stream to make space for new text.
+ * Always keeps the last end_bytes bytes. */
 static void
 drop_middle(struct kept *k)
 {

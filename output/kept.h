@@ -28,10 +28,10 @@
  * is valid after kept_update(). */
 struct kept {
 	struct screen *screen;
-	struct buf text;      /* start and end of the final text, then a copy of
-	                       * the rows on the screen */
-	size_t head_len;      /* length of the kept start of the text, in
-	                       * bytes */
+	struct buf text;      /* start and end of the text that has scrolled off
+	                       * the screen, then a copy of the rows on the
+	                       * screen */
+	size_t head_len;      /* length of the start of the text, in bytes */
 	int64_t dropped;      /* number of bytes dropped from the middle of the
 	                       * text */
 
@@ -63,13 +63,14 @@ struct kept {
  * first `head` characters and the last `end` bytes of a stream. */
 size_t kept_memory(size_t head, size_t end, bool terminal);
 
-/* Creates the screen and an empty text in the given memory, which must not be
- * freed before kept_close(). `head` and `end` are as in kept_memory(). */
+/* Creates the screen and an empty text. `memory` has the size that
+ * kept_memory() returns for the same arguments, and must not be freed before
+ * kept_close(). */
 void kept_open(struct kept *, size_t head, size_t end, bool terminal,
                unsigned char *memory);
 void kept_close(struct kept *);
 
-/* Draws n bytes on the screen, and stores the rows that scroll off. */
+/* Draws n bytes on the screen, and stores the rows that scroll off it. */
 void kept_write(struct kept *, const unsigned char *bytes, size_t n);
 
 /* Ends the stream. An incomplete character becomes U+FFFD. */
@@ -82,7 +83,7 @@ void kept_update(struct kept *);
 /* The functions below require that kept_update() was called after the last
  * change of the stream. */
 
-/* Returns the index of the end of the text. */
+/* Returns the index in memory of the end of the text. */
 size_t kept_end(const struct kept *);
 
 /* Returns whether the last line of the text lacks its newline. */
@@ -98,8 +99,8 @@ size_t kept_index(const struct kept *, int64_t position);
  * memory. */
 bool kept_is_dropped(const struct kept *, int64_t position);
 
-/* Returns the index at which the text that contains an index ends: where text
- * was dropped, or at the end of the stream. */
+/* Returns the index up to which the text after a given index is contiguous: up
+ * to the dropped part of the text, or up to its end. */
 size_t kept_part_end(const struct kept *, size_t at);
 
 #endif

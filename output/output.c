@@ -27,11 +27,12 @@ enum {
 	LAST_LINE = 400,      /* maximum length of the last line that
 	                       * output_last_line() appends, in bytes */
 	REUSED_MAX = 8192,    /* maximum length of a stream whose memory is
-	                       * reused, in bytes */
+	                       * reused for another stream, in bytes */
 	JOINED_MAX = 64 << 10,  /* maximum number of unread bytes that a result
 	                         * shows together with rewritten rows */
-	NOTICE = 220          /* maximum length of a truncation line without the
-	                       * path of the saved file, in bytes */
+	NOTICE = 220          /* maximum length of the line that reports a
+	                       * truncation, without the path of the saved file,
+	                       * in bytes */
 };
 
 static const struct extent unlimited = {
@@ -55,8 +56,8 @@ struct output {
 
 /* -- The stream -------------------------------------------------------- */
 
-/* Returns a block of memory, reusing one from the store if possible. Returns
- * NULL if allocation fails. */
+/* Returns a block of memory for a stream, if possible that of a freed stream.
+ * Returns NULL if allocation fails. */
 static unsigned char *
 get_memory(struct output_store *store, size_t size)
 {
@@ -73,8 +74,8 @@ get_memory(struct output_store *store, size_t size)
 	return mem_try(size);
 }
 
-/* Puts the stream's memory into the store, or frees it. Always frees the memory
- * of a long stream, because its used pages would stay allocated. */
+/* Keeps the memory of a freed stream for reuse, or frees it. Always frees the
+ * memory of a long stream, because its used pages would stay allocated. */
 static void
 return_memory(struct output *o)
 {
@@ -310,8 +311,10 @@ struct region {
 	size_t end;           /* index after the last byte */
 	size_t gap;           /* index at which text was dropped, or `end` if no
 	                       * text was dropped */
-	struct extent size;   /* size of the region, including dropped text */
-	bool is_new;          /* whether the region contains only unread text */
+	struct extent size;   /* size of this part of the text, including
+	                       * dropped text */
+	bool is_new;          /* whether this part of the text contains only
+	                       * unread text */
 };
 
 /* Returns whether the saved file differs from the text that the model reads.
@@ -359,7 +362,7 @@ show_notice(const struct output *o, enum cut_parts parts,
 	buf_putc(b, ']');
 }
 
-/* Returns the size that the truncation line reports. For new text, this is the
+/* Returns the size to report for a truncated text. For new text, this is the
  * number of new lines, but the number of characters of the complete stream. */
 static struct extent
 size_in_notice(const struct output *o, const struct region *r)
@@ -371,7 +374,8 @@ size_in_notice(const struct output *o, const struct region *r)
 	return all;
 }
 
-/* Chooses how to truncate the output, given the limits of the tool call. */
+/* Chooses how to truncate the output, given the limits that a tool call
+ * sets. */
 static struct cut
 choose_cut(const struct output *o, const struct output_bounds *bounds)
 {
@@ -390,7 +394,7 @@ measure(const char *text, size_t from, size_t to)
 	return e;
 }
 
-/* Copies the screen to the buffer and returns that copy as a region. */
+/* Copies the rows of the screen to the buffer, and returns that copy. */
 static struct region
 screen_region(const struct output *o, struct buf *drawn)
 {
@@ -408,7 +412,7 @@ screen_region(const struct output *o, struct buf *drawn)
 	return r;
 }
 
-/* Returns the complete text as a region. */
+/* Returns the complete text of the stream, including the rows on the screen. */
 static struct region
 text_region(const struct output *o)
 {
@@ -453,8 +457,8 @@ new_region(struct output *o, const struct output_cursor *cursor,
 	}
 	r.size.bytes = k->total.bytes - from;
 	r.size.lines = k->total.lines - c.lines + kept_has_open_line(k);
-	/* Count each dropped byte as a character. The exact number does not
-	 * matter, because the region is truncated anyway. */
+	/* Count each dropped byte as a character. The number need not be exact,
+	 * because the text is truncated anyway. */
 	r.size.chars = measure(r.text, r.at, r.end).chars + r.size.bytes -
 	    (int64_t)(r.end - r.at);
 	return r;

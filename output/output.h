@@ -37,8 +37,8 @@ struct output *output_new(const struct options *, struct spool *,
  * shown its path (O5). */
 void output_free(struct output *);
 
-/* Adds n raw bytes to the stream. The bytes of the stream can be split into
- * calls at any point. */
+/* Adds n bytes of output to the stream. The bytes can end within a character or
+ * a control sequence. */
 void output_write(struct output *, const void *bytes, size_t n);
 
 /* Ends the stream. An incomplete character becomes U+FFFD. */
@@ -55,10 +55,10 @@ bool output_is_screen(const struct output *);
  * them to the program and empties the buffer. */
 struct buf *output_replies(struct output *);
 
-/* Returns the number of raw bytes received. */
+/* Returns the number of bytes received from the command. */
 int64_t output_bytes(const struct output *);
 
-/* Returns the size of the text that is kept, in bytes. */
+/* Returns the size of the text in memory, in bytes. */
 size_t output_size(struct output *);
 
 /* Returns whether the last line of the text lacks its newline. */
@@ -97,12 +97,12 @@ struct output_view {
 	                    * it */
 };
 
-/* Appends the text to the buffer, truncated to the bounds. With a cursor,
- * appends only new text. For a full-screen program, appends its current screen
- * instead; with a cursor, only if the screen has changed. `name` is the
- * stream's name in the truncation line, such as "stdout". Saves truncated text
- * to a file. New text of a long stream is truncated in the mode "tail" or
- * TRUNCATE_RECENT. */
+/* Appends the text to the buffer. If the program uses the full screen, appends
+ * the current screen instead. With a cursor, appends only unread text, or
+ * nothing if all text has been read. Truncates text that is longer than the
+ * bounds, and saves the complete text to a file. `name` is the stream's name
+ * for the line that reports the truncation, such as "stdout". Unread text of a
+ * long stream is truncated in the mode "tail" or TRUNCATE_RECENT. */
 struct output_view output_show(struct output *, const struct output_cursor *,
                                const struct output_bounds *, const char *name,
                                struct buf *);

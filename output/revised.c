@@ -22,7 +22,7 @@ void
 revised_mark_read(struct revisions *v, struct row_history *h, int64_t row,
                   int columns)
 {
-	/* Another row that had this number has been read. */
+	/* Readers have already read another row that had this number. */
 	if (!h->was_read && row < v->read_rows)
 		h->is_revised = true;
 	h->was_read = true;
@@ -43,8 +43,8 @@ revised_finish(struct revisions *v, const struct row_history *h, int64_t row,
 		v->shifted = true;
 	if (!v->shifted)
 		return;
-	/* Readers must read the complete row if they have never read it, even
-	 * if text was only added to it. */
+	/* A row that no reader has read must be read completely, even if text
+	 * was only added to it. */
 	v->revised[v->count++ % REVISED_MAX] = (struct revised_row){
 		row, start, end, h->was_read ? h->rewrite : h->change
 	};

@@ -38,19 +38,20 @@ struct row_history {
 	                      * changed since */
 	bool was_read;       /* whether a reader has read the row */
 	bool is_revised;     /* whether a reader has read an earlier version of
-	                      * the row, or another row that had its number */
+	                      * this row, or another row that had its number */
 };
 
 /* A row that has scrolled off the screen and must be read again by readers of
  * an earlier version */
 struct revised_row {
 	int64_t row;         /* number of the row */
-	int64_t start;       /* position of its first byte in the final text */
-	int64_t end;         /* position after its last byte in the final
+	int64_t start;       /* position of the row's first byte in the stream's
 	                      * text */
-	int64_t rewrite;     /* number of the change that rewrote the row;
-	                      * readers that have not seen it must read the row
-	                      * again */
+	int64_t end;         /* position after the row's last byte in the
+	                      * stream's text */
+	int64_t rewrite;     /* number of the change that last rewrote the row;
+	                      * a reader that has not seen this change must read
+	                      * the row again */
 };
 
 /* The changes of a screen. A zeroed struct describes a screen that has not
@@ -59,8 +60,8 @@ struct revisions {
 	int64_t change;      /* number of the last change */
 	int64_t read_rows;   /* number of the first row that no reader has
 	                      * read */
-	bool shifted;        /* whether the start of a row in the final text may
-	                      * differ from its start when the row was read */
+	bool shifted;        /* whether the position of a row in the text may
+	                      * have changed since the row was read */
 	struct revised_row revised[REVISED_MAX];  /* ring buffer */
 	size_t count;        /* number of revised rows so far */
 };
@@ -68,7 +69,8 @@ struct revisions {
 /* Records that text was added at the end of the stream's last row. */
 void revised_append(struct revisions *, struct row_history *);
 
-/* Records any other change of a row. */
+/* Records any change of a row other than text added at the end of the last
+ * row. */
 void revised_rewrite(struct revisions *, struct row_history *);
 
 /* Records that a reader has read the first `columns` columns of the row with
@@ -76,11 +78,10 @@ void revised_rewrite(struct revisions *, struct row_history *);
 void revised_mark_read(struct revisions *, struct row_history *, int64_t row,
                        int columns);
 
-/* Records that a row becomes final, and remembers it if readers may need its
- * position. The row has the positions `start` to `end` in the final text. Even
- * if this row was not read, another row with its number may have been read:
- * when a part of the screen scrolls, the first row of that part becomes final
- * with the number of the screen's first row. */
+/* Records that a row has scrolled off the screen, and remembers it if readers
+ * may need its position. The row has the positions `start` to `end` in the
+ * stream's text. Readers may need the position even if they have not read this
+ * row, because other rows can have had the same number. */
 void revised_finish(struct revisions *, const struct row_history *,
                     int64_t row, int64_t start, int64_t end);
 

@@ -20,8 +20,8 @@ widen_row(struct row *r, int n)
 		r->cells[r->used++] = CELL_BLANK;
 }
 
-/* Blanks wide characters of which only one half is overwritten by n columns at
- * column x. */
+/* Blanks each wide character of which only one half would be overwritten by n
+ * columns at column x. */
 static void
 split_wide(struct row *r, int x, int n)
 {

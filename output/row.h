@@ -18,7 +18,7 @@ struct row {
 	cell *cells;          /* cells, one for each column of the screen */
 	int used;             /* length of the row up to the last character, in
 	                       * columns */
-	bool wraps;           /* whether the text continues in the next row */
+	bool wraps;           /* whether the line continues in the next row */
 	struct row_history history;
 };
 
@@ -28,7 +28,7 @@ void row_reset(struct row *);
 /* Returns the length of the row without trailing spaces, in columns. */
 int row_trimmed(const struct row *);
 
-/* Appends the first n columns to the buffer, as UTF-8. */
+/* Appends the first n columns of the row to the buffer, as UTF-8. */
 void row_put(const struct row *, int n, struct buf *);
 
 /* Stores a character of one or two columns at column x. If this overwrites one
@@ -36,8 +36,8 @@ void row_put(const struct row *, int n, struct buf *);
  * row already contains the character at this column. */
 bool row_set(struct row *, int x, uint32_t code, int width);
 
-/* Stores n printable ASCII characters at column x, which must not be before the
- * end of the row. */
+/* Stores n printable ASCII characters at column x, which must be at or after
+ * the end of the row. */
 void row_append(struct row *, int x, const unsigned char *ascii, int n);
 
 /* Adds a combining character to the character before column x. Returns false if

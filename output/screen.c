@@ -71,8 +71,8 @@ struct screen {
 	unsigned char partial[4]; /* first bytes of a character that is split
 	                           * between two calls */
 	size_t partial_len;       /* length of `partial`, in bytes */
-	uint32_t last_drawn;      /* character that REP repeats; 0 after a
-	                           * control */
+	uint32_t last_drawn;      /* character that REP (repeat) draws again; 0
+	                           * after a control character or sequence */
 
 	bool moved;               /* whether the cursor was moved to an absolute
 	                           * position, and nothing was drawn after
@@ -211,7 +211,7 @@ count_final(struct screen *s, size_t from)
 	s->final.bytes += (int64_t)(s->out->len - from);
 }
 
-/* Appends a row that scrolls off the screen to the output, with a newline if
+/* Appends a row that scrolls off the screen to the output. Adds a newline if
  * the row ends a line. */
 static void
 finish_row(struct screen *s, const struct row *r, bool newline)
@@ -344,8 +344,8 @@ delete_rows(struct screen *s, int n)
 
 /* -- Drawing ----------------------------------------------------------- */
 
-/* Records that the program draws text. If it has just moved the cursor to an
- * absolute position, it counts as a full-screen program. */
+/* Records that the program draws text. If the program has just moved the cursor
+ * to an absolute position, it counts as a full-screen program. */
 static void
 record_drawing(struct screen *s)
 {
@@ -1139,8 +1139,8 @@ write_text(struct screen *s, const unsigned char *p, size_t n)
 {
 	size_t done = 0;
 
-	/* Finish a full row of a pipe now, so that the next row can be copied
-	 * instead of drawn. */
+	/* Finish the full row of a pipe now, so that the next row can be copied
+	 * to the output without drawing it. */
 	if (is_row_full(s) && is_printable(*p)) {
 		line_feed(s, false);
 		s->cursor.x = 0;

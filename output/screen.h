@@ -26,8 +26,9 @@ enum {
 	                          * combining characters, in bytes */
 	SCREEN_STEP_MAX = SCREEN_ROWS *
 	    (SCREEN_COLUMNS * SCREEN_CELL_BYTES + 1)   /* maximum size of the
-	                                                * text of all rows with
-	                                                * newlines, in bytes */
+	                                                * text of all rows,
+	                                                * including newlines, in
+	                                                * bytes */
 };
 
 struct screen;
@@ -84,8 +85,8 @@ bool screen_is_alternate(const struct screen *);
 /* Returns the number of rows, not counting blank rows at the bottom. */
 int screen_height(const struct screen *);
 
-/* Appends row i, counted from 0, to the buffer as UTF-8. Omits trailing blanks
- * and the newline. */
+/* Appends row i, counted from 0, to the buffer as UTF-8, without trailing
+ * blanks and without a newline. */
 void screen_row(const struct screen *, int i, struct buf *);
 
 /* -- The lines that continue the final text ---------------------------- */

@@ -79,7 +79,7 @@ parse_control(struct sequence *q, unsigned char c)
 		finish(q, SEQUENCE_CONTROL, c);
 }
 
-/* Parses the byte after ESC, a byte from 0x20 to 0x7E. */
+/* Parses the byte after ESC, which is from 0x20 to 0x7E. */
 static void
 parse_escape(struct sequence *q, unsigned char c)
 {
@@ -99,7 +99,8 @@ parse_escape(struct sequence *q, unsigned char c)
 	}
 }
 
-/* Returns whether the parser is in a string sequence, which is ignored. */
+/* Returns whether the parser is inside a string sequence. Such sequences are
+ * ignored. */
 static bool
 is_in_string(const struct sequence *q)
 {

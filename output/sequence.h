@@ -28,7 +28,7 @@ enum sequence_state {
 	PARSE_TEXT,           /* outside of sequences */
 	PARSE_ESCAPE,         /* after ESC */
 	PARSE_CHARSET,        /* after ESC ( or ESC ) */
-	PARSE_ESCAPE_MORE,    /* in another escape sequence of at least three
+	PARSE_ESCAPE_MORE,    /* in an escape sequence of at least three
 	                       * bytes */
 	PARSE_CSI,            /* in a control sequence, after ESC [ */
 	PARSE_OSC,            /* in an operating system command, after ESC ] */
@@ -64,11 +64,12 @@ bool sequence_is_open(const struct sequence *);
  * (O1). */
 size_t sequence_parse(struct sequence *, const unsigned char *bytes, size_t n);
 
-/* Returns parameter i of a control sequence, or the given default if it is
- * missing. */
+/* Returns parameter i of a control sequence, or the default value if the
+ * parameter is missing. */
 int sequence_parameter(const struct sequence *, int i, int default_value);
 
-/* Returns the first parameter as a count of at least 1. */
+/* Returns the first parameter of a control sequence, or 1 if it is missing or
+ * less than 1. */
 int sequence_count(const struct sequence *);
 
 #endif

@@ -56,7 +56,8 @@ struct spool_file {
 	char *path;               /* path of the file, or NULL if it does not
 	                           * exist */
 	int64_t size;             /* size of the file, in bytes */
-	int fd;                   /* descriptor for writing the file, or -1 */
+	int fd;                   /* file descriptor for writing the file, or
+	                           * -1 */
 	struct buf kept;          /* output in memory, before the file is
 	                           * created */
 	int reason;               /* reason why the output is not saved
@@ -64,8 +65,9 @@ struct spool_file {
 	bool ended;               /* whether the stream has ended, so that its
 	                           * file may be removed to make space */
 	bool reported;            /* whether a result has shown the path */
-	bool closed;              /* whether spool_close() was called; the
-	                           * struct is then freed with the file */
+	bool closed;              /* whether spool_close() was called; if so,
+	                           * the struct is freed when the file is
+	                           * removed */
 };
 
 static struct spool_file *
@@ -89,7 +91,7 @@ spool_remove(struct spool_file *f)
 		free(f);
 }
 
-/* The texts of the reasons in the truncation line (O5) */
+/* The reasons as reported to the model (O5) */
 static const char *const reasons[] = {
 	[0] = "",
 	[-FILE_FULL] = "longer than --save-limit",

@@ -19,8 +19,8 @@ struct spool_file;  /* the saved output of a stream */
 /* A limit on the size of saved files, and the reason for the limit */
 struct spool_limit {
 	int64_t bytes;
-	int reason;          /* the reason to report when the limit is reached,
-	                      * a constant from spool.c */
+	int reason;          /* reason to report when the limit is reached, a
+	                      * constant from spool.c */
 };
 
 /* The saved output of one session */
@@ -33,14 +33,13 @@ struct spool {
 	                      * is not saved */
 	int64_t total;       /* size of all files, in bytes; at most four times
 	                      * `limit` */
-	bool has_measured;   /* whether quarter_limit is valid, which is set
-	                      * when the first file is created */
+	bool has_measured;   /* whether quarter_limit has been set */
 	struct spool_limit quarter_limit;  /* limit for all files: a quarter of
 	                                    * the free space when the first file
 	                                    * was created */
 	struct spool_limit free_limit;  /* number of bytes that may be written
-	                                 * before only a tenth of the space is
-	                                 * free */
+	                                 * until only a tenth of the file system
+	                                 * is free */
 	int64_t unmeasured;  /* bytes written since free_limit was measured */
 	struct list saved;   /* streams with a file, the oldest first */
 };

@@ -33,8 +33,8 @@ is_blank(const struct kept *k, size_t at, size_t end)
 	return at == end || (end - at == 1 && k->text.data[at] == '\n');
 }
 
-/* Returns the position and the last rewrite of a row that has scrolled off the
- * screen, or NULL if they are not remembered. */
+/* Returns the position of a row that has scrolled off the screen, and the
+ * number of its last rewrite. Returns NULL if the row is not remembered. */
 static const struct revised_row *
 find_revised(const struct kept *k, int64_t row)
 {
@@ -49,8 +49,8 @@ find_revised(const struct kept *k, int64_t row)
 	return NULL;
 }
 
-/* Finds the next row to read again that has scrolled off the screen. Returns
- * false if no such row exists. */
+/* Finds the next row that must be read again and has scrolled off the screen.
+ * Returns false if no such row exists. */
 static bool
 find_revised_row(const struct kept *k, const struct output_cursor *c,
                  struct piece *p)
@@ -78,8 +78,8 @@ find_revised_row(const struct kept *k, const struct output_cursor *c,
 	return false;
 }
 
-/* Finds the next row to read again that is still on the screen. Returns false
- * if no such row exists. */
+/* Finds the next row that must be read again and is still on the screen.
+ * Returns false if no such row exists. */
 static bool
 find_rewritten_line(const struct kept *k, const struct output_cursor *c,
                     struct piece *p)
@@ -102,8 +102,8 @@ find_rewritten_line(const struct kept *k, const struct output_cursor *c,
 	return false;
 }
 
-/* Finds the next row that was rewritten after it was read. Returns false if no
- * such row exists. */
+/* Finds the next row that must be read again because it was rewritten after it
+ * was read. Returns false if no such row exists. */
 static bool
 find_row(const struct kept *k, const struct output_cursor *c,
          struct piece *p)
@@ -114,14 +114,14 @@ find_row(const struct kept *k, const struct output_cursor *c,
 /* The start of the text that was added after the last reading */
 struct position {
 	int64_t at;           /* position in the text, in bytes */
-	bool continues;       /* whether the text directly follows text that was
-	                       * read */
+	bool continues;       /* whether this text directly follows text that
+	                       * was read */
 };
 
 /* Returns the position at which a reader continues in the last row that it has
- * read. The row has `len` bytes from the position `start`. If the row was
- * rewritten after it was read, the reader reads the complete row again.
- * `rewrite` is the number of the change that last rewrote the row. */
+ * read: at the start of the row if it was rewritten since, otherwise after the
+ * part that was read. The row has `len` bytes from the position `start`.
+ * `rewrite` is the number of the change that last rewrote it. */
 static struct position
 position_in_row(const struct output_cursor *c, int64_t start, int64_t len,
                 int64_t rewrite)

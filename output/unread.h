@@ -28,8 +28,8 @@ struct output_cursor {
 	                   * an earlier row was rewritten later */
 	int64_t lines;    /* number of newlines before the last row that was
 	                   * read */
-	int64_t change;   /* number of the last change of the screen that was
-	                   * read */
+	int64_t change;   /* number of the last change of the screen that the
+	                   * reader has seen */
 
 	/* The progress of a reading that is not complete. Both members are 0
 	 * between two readings. */
@@ -42,11 +42,11 @@ struct output_cursor {
 /* A part of the text that a reader has not read yet */
 struct piece {
 	enum reading_phase phase;
-	size_t at;        /* index of the first byte of the piece */
-	size_t len;       /* length of the piece, in bytes */
-	bool continues;   /* whether the piece directly follows the text that
+	size_t at;        /* index of the first byte of this text in memory */
+	size_t len;       /* length of this text, in bytes */
+	bool continues;   /* whether this text directly follows the text that
 	                   * was read before */
-	int64_t next;     /* value of `next` in the cursor after this piece has
+	int64_t next;     /* value of `next` in the cursor after this text has
 	                   * been read */
 };
 
@@ -54,7 +54,7 @@ struct piece {
  * false if all text has been read. Calls kept_update() first. */
 bool unread_find(struct kept *, const struct output_cursor *, struct piece *);
 
-/* Moves the cursor past a part of the text that unread_find() has found. */
+/* Moves the cursor past the text that unread_find() has found. */
 void unread_skip(struct output_cursor *, const struct piece *);
 
 /* Marks all text of the stream as read. */
