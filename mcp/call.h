@@ -48,7 +48,7 @@ struct call {
 	struct job *job;          /* the job that the call refers to; NULL for a
 	                           * list of tasks or a subscription */
 	struct call_request request;
-	struct watch watch;       /* search in the output of the job */
+	struct watch watch;       /* search in the output of the command */
 	enum terminal_mode mode;  /* mode of the terminal when the call typed
 	                           * its input */
 	bool typed_plain;         /* the typed input contains no Enter or other

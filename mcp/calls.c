@@ -314,7 +314,7 @@ answer(struct call *call)
 
 /* -- Progress (O7, W1) ------------------------------------------------- */
 
-/* Returns whether the job has printed output since the last progress
+/* Returns whether the command has printed output since the last progress
  * message. */
 static bool
 has_unsent_output(const struct call *call)
@@ -327,8 +327,8 @@ has_unsent_output(const struct call *call)
 	    output_has_new(job->err.text, &call->err_shown);
 }
 
-/* Returns the text of a progress message for a job that has not been started.
- * The text says why the job waits. */
+/* Returns the text of a progress message for a call whose command or edit has
+ * not been started. The text gives the reason for the delay. */
 static const char *
 find_reason_to_wait(const struct job *job)
 {
@@ -382,8 +382,8 @@ send_progress(struct call *call)
 
 /* -- Read and act ---------------------------------------------------------- */
 
-/* Searches the new output of the call's job, and schedules a progress message
- * about it. */
+/* Searches the new output of the call's command, and schedules a progress
+ * message about it. */
 static void
 read_call(struct call *call)
 {

@@ -243,7 +243,7 @@ note_survivors(struct buf *b, struct session *s)
 	}
 }
 
-/* Adds a note if boris could not terminate a process of the job (E12). */
+/* Adds a note if boris could not terminate a process of the command (E12). */
 static void
 note_survivor(struct result *r)
 {

@@ -20,7 +20,7 @@
 #include "mcp/request.h"
 #include "session/session.h"
 
-/* The subject of the result of a job's call */
+/* What the result of a call reports */
 enum results_about {
 	ABOUT_COMMAND_END,  /* the end of a command in the foreground */
 	ABOUT_TASK_START,   /* the start of a task, without output, because the
@@ -29,8 +29,7 @@ enum results_about {
 	                     * task (E5, K2), and its output so far */
 	ABOUT_TASK_STATE    /* the state or the end of a task, and its output */
 };
-/* Returns the subject of the result for a call with the given job and
- * request. */
+/* Returns what the result of a call with the given job and request reports. */
 enum results_about results_about(const struct job *,
                                  const struct call_request *);
 
@@ -41,7 +40,8 @@ void results_error(struct buf *, const struct caller *, struct session *,
  * `error` is an errno. */
 void results_unlogged(struct buf *, const struct caller *, struct session *,
                       int error);
-/* Writes the reason why the session has rejected the job (T2, D5, E7). */
+/* Writes an error: the reason why the command or edit was not started (T2, D5,
+ * E7). */
 void results_rejected(struct buf *, const struct caller *, struct session *,
                      const struct job *, int64_t now);
 /* Writes the list of all tasks of the session (T7). */

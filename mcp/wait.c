@@ -75,7 +75,8 @@ has_new_prompt(const struct call *call)
 	return p->state == TERMINAL_PROMPTS || call->request.until.len == 0;
 }
 
-/* Returns whether the job has printed output that no result has shown yet. */
+/* Returns whether the command has printed output that no result has shown
+ * yet. */
 static bool
 has_unseen_output(const struct job *job)
 {
@@ -85,7 +86,7 @@ has_unseen_output(const struct job *job)
 	    output_has_new(job->err.text, &job->err.seen);
 }
 
-/* Returns whether the call waits for new output and the job has printed
+/* Returns whether the call waits for new output and the command has printed
  * some. */
 static bool
 has_new_output(const struct call *call)
@@ -95,7 +96,7 @@ has_new_output(const struct call *call)
 	return call->watch.new_output && has_unseen_output(call->job);
 }
 
-/* Returns when to answer a call about a running task. */
+/* Returns when the response to a call about a running task is due. */
 static struct answer
 task_answer(const struct call *call, int64_t now)
 {
@@ -120,7 +121,7 @@ task_answer(const struct call *call, int64_t now)
 	return quiet_at < end.at ? answer_at(quiet_at) : end;
 }
 
-/* Returns when to answer a call with a job. */
+/* Returns when the response to a call about a command or an edit is due. */
 static struct answer
 job_answer(const struct call *call, int64_t now)
 {
@@ -143,8 +144,8 @@ job_answer(const struct call *call, int64_t now)
 	return answer_at(job_survives(job) && !may_end ? NOW : NEVER);
 }
 
-/* Returns when to answer a call that lists tasks: at once if a task has ended
- * or no task runs, otherwise at the end of the wait (T7). */
+/* Returns when the response to a call that lists tasks is due: at once if a
+ * task has ended or no task runs, otherwise at the end of the wait (T7). */
 static struct answer
 list_answer(const struct call *call, const struct session *s)
 {

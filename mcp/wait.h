@@ -2,9 +2,8 @@
 #ifndef MCP_WAIT_H
 #define MCP_WAIT_H
 
-/* Decides when an open call is answered, and when it gets a progress message
- * (W2, W3, K2, O7). The functions change nothing; calls.c sends the
- * messages. */
+/* Decides when the response to an open call and its progress messages are due
+ * (W2, W3, K2, O7). calls.c sends them. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,9 +13,9 @@
 /* The times at which messages about a call are due, in ms. A time in the past
  * means now. NEVER means that the call waits for an event. */
 struct call_due {
-	/* time at which the call is answered */
+	/* time at which the response is due */
 	int64_t answer_at;
-	bool by_limit;        /* the call is answered because the client's
+	bool by_limit;        /* the response is due because the client's
 	                       * timeout is near */
 	int64_t progress_at;  /* time of the next progress message if the call
 	                       * is still open then */
