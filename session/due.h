@@ -50,7 +50,8 @@ struct queue_state {
 	                        * waits */
 	int running_parallel;  /* number of foreground jobs that run in parallel
 	                        * with the queue */
-	bool paused;           /* the queue is paused until the next turn */
+	bool paused;           /* the queue is paused until the next turn of the
+	                        * event loop */
 	bool edit_waits;       /* an edit has been started and waits for a
 	                        * locked file */
 	bool tasks_full;       /* no more tasks can be started */

@@ -555,9 +555,9 @@ carry_over(int from, size_t at, size_t limit, int to)
 }
 
 /* Copies to the new file the bytes that other programs have appended to the old
- * one. Limits their number, because a program might never stop. Keeps both
- * files open, because a program that has opened the old file may still append
- * to it. */
+ * one. Limits their number, because a program might append bytes forever. Keeps
+ * both files open, because a program that has opened the old file may still
+ * append to it. */
 static void
 carry_over_and_keep(struct change *c, struct new_file *file)
 {
@@ -665,8 +665,7 @@ exchange_back(const struct change *c, const struct new_file *file)
 
 	/* This call fails only if another program has removed c->name. */
 	rename_with(c, file->name, c->name, RENAME_EXCHANGE);
-	/* If file->name no longer refers to the new file, it refers to another
-	 * program's file. */
+	/* Undo this exchange if c->name referred to another program's file. */
 	if (!is_at(c, file->name, file->fd))
 		rename_with(c, file->name, c->name, RENAME_EXCHANGE);
 	else if (old_still_there)

@@ -84,9 +84,8 @@ log_begin(struct buf *b, const struct job *job, const char *event)
 }
 
 /* Locks the log. The kernel writes a record page by page, so without the lock,
- * another server's record could look incomplete. Since commands could lock the
- * file too, boris continues without the lock after LOCK_TIME, and does not wait
- * for that lock again. */
+ * another server's record could look incomplete. A command could keep the file
+ * locked, so boris continues without the lock after LOCK_TIME. */
 static void
 lock_file(struct log *log)
 {

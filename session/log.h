@@ -38,7 +38,7 @@ int log_user_input(const struct job *);
 void log_survivor(const struct job *);
 
 /* Records that a job has ended, could not be started, or is left running.
- * `error` is the reason of a failure, or NULL. `path` is the file of an edit,
+ * `error` is the reason for a failure, or NULL. `path` is the file of an edit,
  * with symbolic links resolved, or NULL. `now` is the time of clock_now(), in
  * ms. */
 void log_end(const struct job *, const char *status, const char *error,

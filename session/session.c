@@ -572,8 +572,8 @@ session_waits_for_edit(const struct session *s)
 
 	if (s->shared)
 		return false;
-	/* Only the first job in the queue that is not parallel can have been
-	 * started. */
+	/* Only the first job in the queue that does not run in parallel can
+	 * have been started. */
 	job = first_in(s, LIST_QUEUE);
 	while (job != NULL && job->parallel)
 		job = next_in(job);
@@ -696,15 +696,10 @@ remains_task(const struct session *s, const struct job *job)
 	return job->state == JOB_TASK && !job->timed_out && !s->closing;
 }
 
-/* Handles a command that boris cannot terminate (E12):
- *
- *   the survivor        the job remains a task    otherwise
- *   belongs to another  the kill is given up      the job ends
- *   user
- *   is stuck in the     the kill stays pending    the job ends
- *   kernel
- *
- * SIGKILL terminates a stuck process as soon as the kernel wakes it. */
+/* Handles a command that boris cannot terminate (E12). Ends the job unless it
+ * remains a task. Gives up killing a task if the remaining process belongs to
+ * another user. A process that is stuck in the kernel will be terminated by the
+ * pending SIGKILL. */
 static void
 act_on_survivor(struct session *s, struct job *job, int64_t now)
 {

@@ -43,8 +43,8 @@ struct session {
 	bool has_survivors;       /* a cancelled command could not be
 	                           * terminated, and this may not have been
 	                           * reported yet */
-	bool edited;              /* an edit was made in this turn, so the queue
-	                           * is paused */
+	bool edited;              /* an edit was made in this turn of the event
+	                           * loop, so the queue is paused */
 	char name[17];            /* name of the session: 8 digits of the
 	                           * process, then 8 of the session */
 	int64_t last_log_number;  /* `log_number` of the last logged job */
@@ -134,13 +134,14 @@ bool session_waits_for_edit(const struct session *);
  * result repeats them. */
 enum {
 	SESSION_ENDS_REPORTED = 3,       /* ended tasks (T8) */
-	SESSION_ABANDONED_REPORTED = 3,  /* abandoned calls (E6) */
+	SESSION_ABANDONED_REPORTED = 3,  /* calls whose client stopped waiting
+	                                  * (E6) */
 	SESSION_SURVIVORS_REPORTED = 1   /* cancelled commands that boris could
 	                                  * not terminate (E12) */
 };
 /* Marks the events in the notes of a result or an error as reported: ended
- * tasks, abandoned calls, and cancelled commands that boris could not
- * terminate. */
+ * tasks, calls whose client stopped waiting, and cancelled commands that boris
+ * could not terminate. */
 void session_mark_notes_reported(struct session *);
 /* Marks the events that a list of all tasks shows as reported. */
 void session_mark_list_reported(struct session *);

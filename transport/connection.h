@@ -78,8 +78,8 @@ void connection_reject(struct connection *, int status);
 void connection_close(struct connection *);
 /* Closes the connection immediately, without writing the queued bytes. */
 void connection_abort(struct connection *);
-/* Ends the turn: handles the deadline if it has passed, and writes queued
- * bytes. */
+/* Must be called at the end of each turn of the event loop. Acts on an expired
+ * deadline, and writes queued bytes. */
 void connection_end_turn(struct connection *);
 
 #endif

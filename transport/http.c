@@ -194,7 +194,7 @@ respond_text(struct peer *p, int status, const char *text)
 	return true;
 }
 
-/* Starts a stream of events as the response. */
+/* Starts a stream of server-sent events as the response. */
 static void
 begin_stream(struct peer *p)
 {

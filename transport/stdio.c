@@ -13,8 +13,8 @@
 
 enum {
 	LINE_LIMIT = 16 << 20,   /* maximum size of a message, in bytes (P5) */
-	LONG_LINE = 1 << 20,     /* line length above which memory for the
-	                          * maximum length is reserved, in bytes */
+	LONG_LINE = 1 << 20,     /* length of a line above which boris reserves
+	                          * memory for the maximum length, in bytes */
 	UNREAD_LIMIT = 4 << 20,  /* number of queued bytes at which boris stops
 	                          * reading input (P10) */
 	FLUSH_SIZE = 16 << 10,   /* number of queued bytes at which boris writes
@@ -41,8 +41,10 @@ struct stdio {
 	 * memory. */
 	char bytes[READ_SIZE];
 	size_t received;  /* number of bytes in the buffer */
-	size_t consumed;  /* number of bytes of lines that were handled */
-	size_t searched;  /* number of bytes that were searched for newlines */
+	size_t consumed;  /* number of bytes in the buffer that belong to
+	                   * handled lines */
+	size_t searched;  /* number of bytes in the buffer that were searched
+	                   * for newlines */
 	struct buf line;  /* start of a line that does not fit into the
 	                   * buffer */
 	bool skipping;    /* the rest of a rejected line is being skipped */
