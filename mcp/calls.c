@@ -327,8 +327,7 @@ has_unsent_output(const struct call *call)
 	    output_has_new(job->err.text, &call->err_shown);
 }
 
-/* Returns the text of a progress message for a call whose command or edit has
- * not been started. The text gives the reason for the delay. */
+/* Returns a text for a progress message that says what the call waits for. */
 static const char *
 find_reason_to_wait(const struct job *job)
 {

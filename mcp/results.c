@@ -1047,7 +1047,7 @@ put_not_started(struct buf *t, const struct session *s, const struct job *job)
 	}
 }
 
-/* Writes an error: boris cannot change to the directory of the job (D5, D7). */
+/* Writes an error: boris cannot change to the working directory (D5, D7). */
 static void
 put_bad_dir(struct result *r, const struct job *job, const char *why)
 {
