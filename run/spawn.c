@@ -220,16 +220,22 @@ is_in_proc(const char *dir)
 	return strncmp(dir, "/proc/", 6) == 0;
 }
 
+/* Returns whether the child may change to a directory in /proc. A path in /proc
+ * can lead to the mounts of another process. */
+static bool
+has_proc_dir(const struct spawn_dirs *dirs)
+{
+	return is_in_proc(dirs->start) || is_in_proc(dirs->tracked) ||
+	    is_in_proc(dirs->workdir);
+}
+
 /* Returns whether the child may hang because a mounted file system does not
  * respond (E11). The child accesses file systems when it changes to its
  * directory, executes the program or closes a file. */
 static bool
 may_hang(const struct spawn_program *program)
 {
-	const struct spawn_dirs *dirs = program->dirs;
-
-	return is_in_proc(dirs->start) || is_in_proc(dirs->tracked) ||
-	    is_in_proc(dirs->workdir) || !mounts_refresh(program->mounts);
+	return has_proc_dir(program->dirs) || !mounts_refresh(program->mounts);
 }
 
 /* Creates the child process. Returns its pid, or -1 with errno set.
