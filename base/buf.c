@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Request MAP_ANONYMOUS, which POSIX does not define. */
+/* Request the definition of MAP_ANONYMOUS, which is not part of POSIX. */
 #ifdef __linux__
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
@@ -19,11 +19,11 @@
 #include "base/message.h"
 
 enum {
-	RESERVE_SMALL = 1024   /* maximum size of a buffer that may be allocated
-	                        * even if less than MEM_SPARE bytes stay free */
+	RESERVE_SMALL = 1024   /* maximum size, in bytes, of a buffer that may
+	                        * be allocated from the MEM_SPARE reserve */
 };
 
-/* Returns p. If p is NULL because an allocation has failed, prints an error and
+/* Returns p, the result of an allocation. If it is NULL, prints an error and
  * exits with status 1 (E7). */
 static void *
 check_alloc(void *p)
@@ -42,8 +42,8 @@ mem_resize(void *p, size_t n)
 void *
 mem_get(size_t n)
 {
-	/* calloc() does not write to new pages, so unused memory costs
-	 * nothing. */
+	/* calloc() does not touch pages fresh from the kernel, so unused memory
+	 * costs nothing. */
 	return check_alloc(calloc(1, n));
 }
 
@@ -70,8 +70,8 @@ mem_copy(const char *text)
 bool
 mem_is_available(size_t n)
 {
-	/* Make the pointer volatile, so that the compiler does not remove the
-	 * call of malloc(). */
+	/* Make the pointer volatile, so that the compiler cannot remove the
+	 * call to malloc(). */
 	void *volatile p = malloc(n);
 
 	free(p);
@@ -89,7 +89,7 @@ mem_try(size_t n)
 	return NULL;
 }
 
-/* Allocates memory for `more` further bytes. Returns false, with the buffer
+/* Allocates memory for `more` additional bytes. Returns false, with the buffer
  * unchanged, if allocation fails. */
 static bool
 grow(struct buf *b, size_t more)
@@ -116,8 +116,8 @@ grow(struct buf *b, size_t more)
 	return true;
 }
 
-/* Shrinks the allocation to `cap` bytes. If realloc() fails, the buffer is not
- * changed. */
+/* Shrinks the allocation to `cap` bytes. Leaves the buffer unchanged if
+ * realloc() fails. */
 static void
 shrink(struct buf *b, size_t cap)
 {
@@ -145,8 +145,9 @@ buf_reserve(struct buf *b, size_t more)
 		return false;
 	if (b->len + more <= RESERVE_SMALL || mem_is_available(MEM_SPARE))
 		return true;
-	/* Shrink the buffer to the exact size, because that may leave MEM_SPARE
-	 * bytes of memory free. */
+	/* grow() may have allocated more than is needed. Shrink the buffer to
+	 * the exact size, and check again whether MEM_SPARE bytes of memory are
+	 * free. */
 	shrink(b, b->len + more);
 	if (mem_is_available(MEM_SPARE))
 		return true;
@@ -158,7 +159,8 @@ void
 buf_put(struct buf *b, const void *bytes, size_t n)
 {
 	if (n == 0)
-		/* Return early because `bytes` may be NULL if n is 0. */
+		/* If n is 0, `bytes` may be NULL, which memcpy() does not
+		 * allow. */
 		return;
 	if (!grow(b, n))
 		check_alloc(NULL);

@@ -2,13 +2,13 @@
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 
-/* Memory allocation, and growable buffers of bytes.
+/* Memory allocation and growable byte buffers.
  *
- * There are two kinds of allocations (E7). Memory whose size a client
- * determines is allocated with buf_reserve() or mem_try(), which return an
- * error if allocation fails. All other allocations are small. If a small
- * allocation fails, boris reports that on stderr and exits with status 1, so
- * callers do not check for NULL. */
+ * There are two kinds of allocation (E7). Memory whose size a client determines
+ * is allocated with buf_reserve() or mem_try(), which return an error if
+ * allocation fails. All other allocations are small. If one of these fails,
+ * boris reports that on stderr and exits with status 1, so callers do not check
+ * for NULL. */
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -16,22 +16,24 @@
 #include <stdint.h>
 #include "base/fmt.h"
 
-/* Allocate n bytes, which the caller frees with free(). mem_get() returns
- * zeroed memory. boris exits if allocation fails. */
+/* Allocates n zeroed bytes, which the caller must free with free(). boris exits
+ * if allocation fails. */
 void *mem_get(size_t n);
+/* Resizes an allocation to n bytes, like realloc(). boris exits if allocation
+ * fails. */
 void *mem_resize(void *, size_t n);
-/* Allocates zeroed memory that boris shares with its child processes. boris
+/* Allocates n zeroed bytes that boris shares with its child processes. boris
  * exits if allocation fails. */
 void *mem_shared(size_t n);
-/* Returns a copy of a string, which the caller frees. */
+/* Returns a copy of a string, which the caller must free. */
 char *mem_copy(const char *text);
 /* Allocates n bytes for data whose size a client determines. Returns NULL if
  * allocation fails or would leave less than MEM_SPARE bytes free. */
 void *mem_try(size_t n);
-/* Returns whether an allocation of n bytes would succeed now. */
+/* Returns whether n bytes could be allocated now. */
 bool mem_is_available(size_t n);
 
-/* memory in bytes that a large allocation must leave free, because boris exits
+/* number of bytes that a large allocation must leave free, because boris exits
  * if a small allocation fails */
 enum { MEM_SPARE = 256 << 10 };
 
@@ -44,9 +46,9 @@ struct buf {
 	size_t cap;  /* number of bytes allocated */
 };
 
-/* Reserves memory for `more` further bytes, so that appending them cannot fail.
- * Returns false, with the buffer unchanged, if allocation fails or would leave
- * less than MEM_SPARE bytes free. */
+/* Reserves memory for `more` additional bytes, so that appending them cannot
+ * fail. Returns false, with the buffer unchanged, if allocation fails or would
+ * leave less than MEM_SPARE bytes free. */
 bool buf_reserve(struct buf *, size_t more);
 
 /* Append bytes to the buffer. boris exits if allocation fails. */
@@ -66,18 +68,18 @@ void buf_end_line(struct buf *);
  * not count the NUL. */
 char *buf_text(struct buf *);
 
-/* Removes all bytes except for the last n. */
+/* Removes all but the last n bytes. */
 void buf_keep_end(struct buf *, size_t n);
 /* Removes the first n bytes from the buffer. Its memory stays allocated. */
 void buf_drop(struct buf *, size_t n);
-/* Frees the allocated memory that the contents do not need. */
+/* Frees the unused part of the buffer's memory. */
 void buf_shrink(struct buf *);
 /* Frees the buffer's memory and zeroes the buffer. */
 void buf_free(struct buf *);
 
 /* Returns whether the buffer contains the character. */
 bool buf_has(const struct buf *, char);
-/* Returns the number of newlines in the first n bytes of a text. */
+/* Returns the number of newlines in a text of n bytes. */
 int64_t buf_lines(const char *, size_t n);
 
 #endif

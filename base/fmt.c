@@ -13,9 +13,9 @@ struct sink {
 	void *to;
 };
 
-/* A conversion specification of a format, such as %-.*s */
+/* A conversion specification in a format string, such as %-.*s */
 struct conversion {
-	bool printable;  /* true if the conversion has the flag '-' */
+	bool printable;  /* true if the '-' flag is given */
 	int digits;      /* minimum number of digits */
 	int precision;   /* precision, or -1 if none is given */
 	char length;     /* length modifier: 'j' or 'z', or 0 if there is
@@ -23,7 +23,7 @@ struct conversion {
 	char letter;
 };
 
-/* size of a buffer for the digits of any number, in bytes */
+/* size, in bytes, of a buffer that holds any number in decimal */
 enum { DIGITS_SIZE = 24 };
 
 static void
@@ -33,7 +33,7 @@ put_bytes(const struct sink *s, const char *bytes, size_t n)
 		s->put(s->to, bytes, n);
 }
 
-/* Writes n in decimal, padded with leading zeros to `least` digits. */
+/* Writes n in decimal, padded with leading zeros to at least `least` digits. */
 static void
 put_digits(const struct sink *s, uintmax_t n, int least)
 {
@@ -54,8 +54,8 @@ put_integer(const struct sink *s, intmax_t n, int least)
 	put_digits(s, n < 0 ? 0 - (uintmax_t)n : (uintmax_t)n, least);
 }
 
-/* Writes n / 1000 with one to three decimals. Further decimals are truncated,
- * not rounded. */
+/* Writes n / 1000 with the given number of decimal places, 1 to 3. Further
+ * digits are truncated, not rounded. */
 static void
 put_thousandths(const struct sink *s, uintmax_t n, int decimals)
 {
@@ -69,9 +69,8 @@ put_thousandths(const struct sink *s, uintmax_t n, int decimals)
 	put_digits(s, fraction, decimals);
 }
 
-/* Returns the letter after the backslash in the JSON escape of a control
- * character, such as 'n' for a newline. Returns 0 if the character has no
- * two-character escape. */
+/* Returns the letter in the two-character JSON escape of a control character,
+ * such as 'n' for a newline. Returns 0 if the character has no such escape. */
 static char
 short_escape(unsigned control)
 {
@@ -105,7 +104,7 @@ put_escape(const struct sink *s, unsigned control)
 		put_bytes(s, code, sizeof(code));
 }
 
-/* Returns whether the byte is the second byte of a C1 control character in
+/* Returns whether the byte, after 0xC2, completes a C1 control character in
  * UTF-8. */
 static bool
 is_c1(unsigned char c)
@@ -113,8 +112,8 @@ is_c1(unsigned char c)
 	return c >= 0x80 && c < 0xA0;
 }
 
-/* Writes n bytes. C0 controls, DEL and C1 controls are written as JSON
- * escapes. */
+/* Writes n bytes of text to the sink. C0 controls, DEL and C1 controls are
+ * written as JSON escapes. */
 static void
 put_printable(const struct sink *s, const char *text, size_t n)
 {
@@ -136,9 +135,9 @@ put_printable(const struct sink *s, const char *text, size_t n)
 		put_bytes(s, text + from, n - from);
 }
 
-/* Returns the number of bytes of the string that a %s conversion prints. With
- * the flag '-', the precision is the exact number. Without this flag, the
- * precision is a maximum. */
+/* Returns the number of bytes that a %s conversion prints. The precision of
+ * %.*s is the maximum number of bytes. The precision of %-.*s is the exact
+ * number of bytes, which may include NULs. */
 static size_t
 text_length(const struct conversion *c, const char *text)
 {
@@ -153,9 +152,9 @@ text_length(const struct conversion *c, const char *text)
 	return end != NULL ? (size_t)(end - text) : (size_t)max;
 }
 
-/* Parses a conversion. p points to the character after the '%'. Sets *star if
- * the precision is given by an argument. Returns a pointer to the text after
- * the conversion. */
+/* Parses a conversion specification. p points to the character after the '%'.
+ * Sets *star to true if an argument gives the precision. Returns a pointer to
+ * the text after the specification. */
 static const char *
 read_conversion(const char *p, struct conversion *c, bool *star)
 {
@@ -211,8 +210,9 @@ fmt_pieces(void (*put)(void *to, const char *bytes, size_t n), void *to,
 		} else if (c.letter == 'u' && c.length == 'z') {
 			put_digits(&s, va_arg(arguments, size_t), 1);
 		} else if (c.letter == 'f') {
-			/* Add one half to round to the nearest thousandth, so
-			 * that 12.3 is not printed as 12.299. */
+			/* Add 0.5, because the conversion to an integer
+			 * truncates. 1.001 would otherwise be printed as
+			 * 1.000. */
 			put_thousandths(&s, (uintmax_t)(va_arg(arguments,
 			    double) * 1000 + 0.5), c.precision);
 		} else if (c.letter == '%') {

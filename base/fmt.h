@@ -18,8 +18,9 @@
  *	%02d    an int with leading zeros up to that number of digits, 1 to 9
  *	%jd     an int64_t
  *	%zu     a size_t
- *	%.1f    a double with that number of decimals, 1 to 3. Further decimals
- *	        are cut off. For seconds, use fmt_seconds(milliseconds).
+ *	%.1f    a double with that number of decimal places, 1 to 3. Further
+ *	        digits are truncated. For seconds, use
+ *	        fmt_seconds(milliseconds).
  *	%%      a percent sign
  *
  * fmt_pieces() calls abort() for any other conversion. */
@@ -35,12 +36,13 @@
 #define FMT_CHECKED(format, first)
 #endif
 
-/* Formats a text and passes it to put() in pieces, in order. Allocates no
+/* Formats text and passes it to put() in consecutive pieces. Allocates no
  * memory. */
 void fmt_pieces(void (*put)(void *to, const char *bytes, size_t n), void *to,
                 const char *format, va_list);
 
-/* Converts milliseconds to seconds for %.1f. The time must not be negative. */
+/* Converts milliseconds to seconds for printing with %.1f. The time must not be
+ * negative. */
 double fmt_seconds(int64_t ms);
 
 #endif

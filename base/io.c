@@ -12,7 +12,8 @@
 
 #include "base/fmt.h"
 
-/* queue size in bytes above which no more progress notifications are added */
+/* queue size, in bytes, above which progress notifications are no longer
+ * queued */
 enum { PROGRESS_MAX = 64 << 10 };
 
 /* The clock runs faster than real time by this factor. The tests build boris
@@ -58,22 +59,22 @@ loop_wait(struct loop *loop)
 	int64_t left = 0;
 	int ready;
 
-	/* Read the clock again, because this turn of the event loop may have
-	 * taken some time. */
+	/* Read the clock again, because this iteration of the event loop may
+	 * have taken some time. */
 	loop->now = clock_now();
 	if (loop->until > loop->now)
 		left = (loop->until - loop->now - 1) / CLOCK_FACTOR + 1;
 	if (left > INT_MAX)
 		left = INT_MAX;
 	ready = poll(loop->set, count, (int)left);
-	/* After EINTR, call poll() again, because a signal handler has written
-	 * to a pipe. boris must read that pipe before it handles expired
-	 * deadlines. */
+	/* If a signal interrupted poll(), its handler may have written to the
+	 * signal pipe. Poll again without waiting, because boris must read this
+	 * pipe before it handles expired deadlines. */
 	if (ready < 0)
 		ready = poll(loop->set, count, 0);
-	/* If poll() fails for lack of memory, revents still equals events, so
-	 * every descriptor is treated as ready. That is safe, because all
-	 * descriptors are non-blocking. */
+	/* If poll() fails for lack of memory, every descriptor is treated as
+	 * ready, because loop_add() sets revents to events. That is safe,
+	 * because all descriptors are non-blocking. */
 	if (ready < 0)
 		poll(NULL, 0, 10);
 	loop->now = clock_now();
@@ -211,8 +212,8 @@ queue_flush(struct queue *q, int fd)
 			return -1;
 		q->written += (size_t)n;
 	}
-	/* Moving the unwritten bytes takes time, so remove the written bytes
-	 * only when they are more than half of the queue (P10). */
+	/* Moving the unwritten bytes is expensive, so remove the written bytes
+	 * only once they make up more than half of the queue (P10). */
 	if (q->written > queue_unwritten(q) && q->written >= q->progress) {
 		buf_drop(&q->bytes, q->written);
 		q->written = q->progress = 0;

@@ -4,9 +4,9 @@
 
 /* Doubly linked lists that allocate no memory.
  *
- * Each record in a list has a member of type struct list_node. A zeroed struct
+ * Each struct in a list has a member of type struct list_node. A zeroed struct
  * list is an empty list, and a zeroed node is in no list. LIST_ITEM() converts
- * a pointer to the node into a pointer to its record:
+ * a pointer to the node into a pointer to the struct that contains it:
  *
  *	for (n = jobs.first; n != NULL; n = n->next)
  *		job = LIST_ITEM(n, struct job, node);
@@ -24,13 +24,13 @@ struct list {
 	struct list_node *first, *last;
 };
 
-/* Returns a pointer to the record that contains the list node. `type` is the
- * type of the record, and `member` is the name of the node in it. The node must
- * not be NULL. */
+/* Returns a pointer to the struct that contains the list node. `type` is the
+ * type of the struct, and `member` is the name of its list_node member. The
+ * node must not be NULL. */
 #define LIST_ITEM(node, type, member) \
 	((type *)(void *)((char *)(node) - offsetof(type, member)))
 
-/* Appends a node to a list. The node must not be in any list. */
+/* Appends a node to a list. The node must not already be in a list. */
 static inline void
 list_append(struct list *list, struct list_node *node)
 {

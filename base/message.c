@@ -17,16 +17,15 @@
 #include "base/fmt.h"
 
 enum {
-	PIECE = 512,       /* number of bytes that can be written without
-	                    * blocking to a pipe that poll() reports as
-	                    * writable */
+	PIECE = 512,       /* number of bytes that a pipe accepts without
+	                    * blocking if poll() reports it as writable */
 	LINE_SIZE = 1024   /* maximum size of a message, in bytes; longer
-	                    * messages are cut off */
+	                    * messages are truncated */
 };
 
-/* Opens the pipe or terminal on stderr a second time with O_NONBLOCK. Setting
- * this flag on descriptor 2 would affect other processes that share it. Returns
- * the new descriptor, or -1 with errno set. */
+/* Reopens the pipe or terminal on stderr with O_NONBLOCK. Setting this flag on
+ * descriptor 2 would affect other processes that share it. Returns the new
+ * descriptor, or -1 with errno set. */
 static int
 reopen_stderr(void)
 {
@@ -34,9 +33,9 @@ reopen_stderr(void)
 	    O_CLOEXEC);
 }
 
-/* Writes n bytes, at most `max` at a time, until the descriptor accepts no
- * more. Returns the number of bytes written. If that is less than n, errno is
- * set. */
+/* Writes up to n bytes, at most `max` at a time. Stops if the descriptor is not
+ * ready or a write fails. Returns the number of bytes written. If this is less
+ * than n, errno is set. */
 static size_t
 write_ready(int fd, const char *p, size_t n, size_t max)
 {
@@ -64,14 +63,15 @@ stderr_write(const char *p, size_t n)
 	size_t done;
 	int own, error;
 
-	/* Do not reopen a regular file. Writing to it never blocks, and a new
-	 * descriptor would overwrite the file from its start. */
+	/* Write to a regular file directly, because such a write never blocks.
+	 * If the file were reopened, the new descriptor would have offset 0 and
+	 * overwrite earlier output. */
 	if (fstat(2, &st) < 0 || S_ISREG(st.st_mode))
 		return write_ready(2, p, n, n);
 	own = reopen_stderr();
-	/* If stderr cannot be reopened, write small pieces while poll() reports
-	 * that stderr is writable. Writing to a stopped terminal can still
-	 * block. */
+	/* If stderr cannot be reopened, write in small pieces, each after
+	 * poll() has reported that stderr is writable. A write to a stopped
+	 * terminal can still block. */
 	if (own < 0)
 		return write_ready(2, p, n, PIECE);
 	done = write_ready(own, p, n, n);
@@ -81,14 +81,14 @@ stderr_write(const char *p, size_t n)
 	return done;
 }
 
-/* A line in a fixed array, because boris may be out of memory when it prints
- * the line */
+/* A line to be written to stderr. The text is held in a fixed-size array,
+ * because memory may be exhausted when boris writes the line. */
 struct line {
 	char text[LINE_SIZE];
 	size_t len;
 };
 
-/* Appends bytes to the line as far as they fit. Control characters are replaced
+/* Appends as many bytes to the line as fit. Control characters are replaced
  * with "?". */
 static void
 put_piece(void *to, const char *bytes, size_t n)
@@ -103,8 +103,8 @@ put_piece(void *to, const char *bytes, size_t n)
 	}
 }
 
-/* Writes the line to stderr. Errors are ignored, because boris cannot report
- * them anywhere. */
+/* Writes the line to stderr. Errors are ignored, because there is nowhere to
+ * report them. */
 static void
 write_line(struct line *line)
 {

@@ -22,43 +22,47 @@
 #include "base/text.h"
 
 #define TOKEN_FORM "1 to 4095 visible ASCII characters"
-enum { TOKEN_MAX = 4095 };  /* maximum length of a token in bytes (H3) */
+enum { TOKEN_MAX = 4095 };  /* maximum token length, in bytes (H3) */
 
-/* A row of the table of options. It describes the option on the command line,
- * its environment variable, and its entry in --help. */
+/* An entry in the option table. It describes the command-line option, its
+ * environment variable, and its --help text. */
 struct option {
 	const char *name;
-	const char *value;   /* the value in --help: its name, or the words of a
-	                      * choice, separated by "|"; NULL for a flag */
-	/* Parses a value and stores it in the member of struct options. Returns
-	 * false if the value is not valid. */
+	const char *value;   /* placeholder for the value in --help, such as
+	                      * DIR, or the allowed words, separated by "|";
+	                      * NULL for a flag */
+	/* Parses a value and stores it in the option's member of struct
+	 * options. Returns false if the value is invalid. */
 	bool (*read)(const struct option *, void *member, const char *value);
 	const char *form;    /* description of a valid value, for error
 	                      * messages; NULL for numbers and choices */
-	int unit;            /* factor by which a number is multiplied */
-	int min, max;        /* minimum and maximum of a number, before it is
+	int unit;            /* factor by which the given number is multiplied
+	                      * before it is stored, such as 1000 for seconds */
+	int min, max;        /* range of the given number, before it is
 	                      * multiplied by `unit` */
-	size_t member;       /* offset of the member in struct options */
+	size_t member;       /* offset of the option's member in struct
+	                      * options */
 	unsigned flags;      /* flags from the enum below */
 	const char *help;
 };
 
 /* Flags of an option */
 enum {
-	ALLOW_ZERO = 1,      /* the value 0 is valid even if `min` is greater */
-	DIR = 2,             /* the value is the name of a directory */
+	ALLOW_ZERO = 1,      /* 0 is accepted even if it is below `min` */
+	DIR = 2,             /* the option takes a directory name */
 	HTTP = 4,            /* the option requires --transport=http (C5) */
-	TOKEN = 8,           /* the option supplies the token; at most one such
-	                      * option may be given */
+	TOKEN = 8,           /* the option supplies the bearer token; at most
+	                      * one such option may be given */
 	/* an empty environment variable is an error, because treating it as
-	 * unset would leave boris without protection (F3, H3) */
+	 * unset would disable the protection that the option provides (F3,
+	 * H3) */
 	STRICT = 16,
 	NO_VARIABLE = 32,    /* the option has no environment variable */
-	NO_VALUE = 64        /* the value may be omitted */
+	NO_VALUE = 64        /* the option may be given without a value */
 };
 
-/* Appends a string of n bytes to a list of strings. base/options.h describes
- * the format of the list. */
+/* Appends the first n bytes of `text` to a list of strings. base/options.h
+ * describes the format of such a list. */
 static void
 list_add(const char **list, const char *text, size_t n)
 {
@@ -73,8 +77,7 @@ list_add(const char **list, const char *text, size_t n)
 	*list = all;
 }
 
-/* Returns whether the file is in the directory or one of its subdirectories, or
- * is the directory itself. */
+/* Returns whether the file is the directory itself or is anywhere below it. */
 static bool
 is_within(const char *dir, const char *file)
 {
@@ -85,8 +88,8 @@ is_within(const char *dir, const char *file)
 	return n == 1 || file[n] == '/' || file[n] == '\0';
 }
 
-/* Returns the first path in a list that is the file itself or one of its parent
- * directories. Returns NULL if there is no such path. */
+/* Returns the first path in the list that is the file itself or one of its
+ * parent directories, or NULL if there is none. */
 static const char *
 find_cover(const char *list, const char *file)
 {
@@ -97,10 +100,10 @@ find_cover(const char *list, const char *file)
 	return NULL;
 }
 
-/* Returns the absolute path of a file. Relative paths cannot be used later,
+/* Returns the absolute path of a file. A relative path would not work later,
  * because boris leaves its initial directory. If `tidy` is true, also removes
- * "." and "..". Returns NULL with errno set if the current directory cannot be
- * found. */
+ * "." and ".." components. Returns NULL with errno set if the current directory
+ * cannot be determined. */
 static char *
 absolute(const char *name, bool tidy)
 {
@@ -114,8 +117,9 @@ absolute(const char *name, bool tidy)
 	return path;
 }
 
-/* Returns the absolute path of a file, or exits with status 2 if that fails
- * (C2). The error message names `what`, an option or variable. */
+/* Returns the absolute path of a file, or exits with status 2 on failure (C2).
+ * The error message names `what`, the option or variable that the path comes
+ * from. */
 static char *
 absolute_for(const char *what, const char *name, bool tidy)
 {
@@ -151,8 +155,8 @@ read_number(const struct option *row, void *member, const char *value)
 	return true;
 }
 
-/* Stores the index of the given word in the list of words of a choice. Returns
- * false if the list does not contain the word. */
+/* Stores the index of the given word in the option's list of allowed words.
+ * Returns false if the word is not in that list. */
 static bool
 read_choice(const struct option *row, void *member, const char *value)
 {
@@ -203,8 +207,8 @@ read_token(const struct option *row, void *member, const char *value)
 	return is_token(*token, strlen(*token));
 }
 
-/* Returns whether the text is an origin as browsers send it: a scheme, a host
- * and an optional port, without a path. */
+/* Returns whether the text is an origin in the form that browsers send: a
+ * scheme, a host and an optional port, without a path. */
 static bool
 is_origin(const char *text, size_t n)
 {
@@ -218,8 +222,8 @@ is_origin(const char *text, size_t n)
 	    memchr(host, '/', (size_t)(text + n - host)) == NULL;
 }
 
-/* Adds origins, separated by commas or spaces, to a list. Returns false if one
- * of them is not valid. */
+/* Adds the origins in a comma- or space-separated string to a list. Returns
+ * false if one of them is invalid. */
 static bool
 read_origins(const struct option *row, void *member, const char *value)
 {
@@ -249,9 +253,9 @@ is_directory(const char *path)
 	return S_ISDIR(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* Stores the absolute path of a file or directory. For a directory, "." and
- * ".." are resolved as `cd` does. Returns false if the path is not valid, with
- * errno set if the directory is not accessible. */
+/* Stores the absolute path of a file or directory. For a directory, also
+ * resolves "." and ".." as `cd` does. Returns false if `value` is empty or,
+ * with errno set, if boris cannot change to the directory. */
 static bool
 read_path(const struct option *row, void *member, const char *value)
 {
@@ -275,8 +279,8 @@ read_path(const struct option *row, void *member, const char *value)
 }
 
 /* Adds the real path of a file or directory to a list, unless the list already
- * contains that path or one of its parent directories. Returns false if the
- * path is not valid. */
+ * contains that path or one of its parent directories. Returns false if `value`
+ * is empty or, with errno set, if the file or directory is not accessible. */
 static bool
 read_paths(const struct option *row, void *member, const char *value)
 {
@@ -414,7 +418,7 @@ variable_of(const struct option *row, struct buf *name)
 	return buf_text(name);
 }
 
-/* Appends the words of a choice, as in "head, tail or both". */
+/* Appends the option's allowed words, for example "head, tail or both". */
 static void
 put_words(struct buf *b, const char *words)
 {
@@ -448,8 +452,8 @@ put_valid_form(struct buf *b, const struct option *row)
 }
 
 /* Parses the value of an option and stores it. Exits with status 2 if the value
- * is not valid, or is missing (NULL). The error message names `from`, the
- * option or variable that the value comes from. */
+ * is invalid or missing (NULL). The error message names `from`, the option or
+ * variable that the value comes from. */
 static void
 set_option(struct options *o, const struct option *row, const char *from,
            const char *value)
@@ -473,8 +477,8 @@ set_option(struct options *o, const struct option *row, const char *from,
 	fatal(2, "%s=%s: %s", from, value, buf_text(&form));
 }
 
-/* Returns the option with the given name, which has n bytes, or NULL if there
- * is none. */
+/* Finds the option whose name equals the first n bytes of `name`. Returns NULL
+ * if there is no such option. */
 static const struct option *
 find_option(const char *name, size_t n)
 {
@@ -487,9 +491,10 @@ find_option(const char *name, size_t n)
 	return NULL;
 }
 
-/* Returns the value of an option that is given without "=". This is the next
- * argument, or a default. Sets *used if the next argument is the value. Returns
- * NULL if a required value is missing. */
+/* Returns the value of an option that is given without "=". The value of a flag
+ * is "1", and an optional value that is omitted is "". For any other option,
+ * returns the next argument and sets *used to true. Returns NULL if a required
+ * value is missing. */
 static const char *
 value_without_sign(const struct option *row, const char *next, bool *used)
 {
@@ -504,8 +509,8 @@ value_without_sign(const struct option *row, const char *next, bool *used)
 	return next;
 }
 
-/* Parses one option, which may have the forms --name=value, --name value and
- * --flag. Returns a pointer to the next argument. */
+/* Parses one option, which has the form --name=value, --name value or --flag.
+ * Returns a pointer to the argument that follows the option and its value. */
 static char **
 read_option(struct options *o, char **word, bool given[])
 {
@@ -532,17 +537,17 @@ read_option(struct options *o, char **word, bool given[])
 	return word + (next_used ? 2 : 1);
 }
 
-/* Returns whether any option that was read so far supplies a token. */
+/* Returns whether any option read so far supplies a token. */
 static bool
 has_token(const struct options *o)
 {
 	return o->token != NULL || o->token_file != NULL || o->generate_token;
 }
 
-/* Reads the environment variable of an option, unless the option was given on
- * the command line (C1). A variable for a token is ignored if any other option
- * supplies a token. An empty variable counts as unset, but is an error if the
- * option has the flag STRICT. */
+/* Reads the environment variable for an option, unless the option was given on
+ * the command line (C1). A variable that would supply a token is ignored if
+ * another option already supplies one. An empty variable counts as unset, but
+ * is an error for an option with the flag STRICT. */
 static void
 read_variable(struct options *o, const struct option *row, bool given)
 {
@@ -558,8 +563,8 @@ read_variable(struct options *o, const struct option *row, bool given)
 	buf_free(&b);
 }
 
-/* Reads the environment variables of all options. given[i] is true if option i
- * was given on the command line. */
+/* Reads the environment variables for all options. given[i] is true if option i
+ * was given on the command line, which overrides its variable. */
 static void
 read_variables(struct options *o, const bool given[])
 {
@@ -573,20 +578,21 @@ read_variables(struct options *o, const bool given[])
 		if (!(row->flags & HTTP) || o->http)
 			read_variable(o, row, given[i]);
 		else if (given[i])
-			/* Reject the option instead of ignoring it, because the
-			 * user expects boris to serve HTTP (C5). */
+			/* The user who gave this option expects boris to serve
+			 * HTTP, so reject the option instead of ignoring it
+			 * (C5). */
 			fatal(2, "%s: requires --transport=http",
 			    row->name);
 	}
 }
 
 /* Finds the manual page that was installed with this binary. Returns its path,
- * which the caller frees, or NULL. */
+ * which the caller must free, or NULL if no manual page is found. */
 static char *
 find_manual(void)
 {
-	/* Possible paths of the manual page, relative to the directory of the
-	 * binary */
+	/* Possible paths of the manual page, relative to the binary's
+	 * directory */
 	static const char *const candidates[] = {
 		"/../share/man/man1/boris.1",     /* make install */
 		"/../share/man/man1/boris.1.gz",  /* a Debian package */
@@ -611,7 +617,7 @@ find_manual(void)
 	return found;
 }
 
-/* Appends the entry of one option to the text of --help. */
+/* Appends one option's entry to the --help text. */
 static void
 put_option(struct buf *b, const struct option *row)
 {
@@ -657,12 +663,13 @@ put_help(struct buf *b)
 	free(manual);
 }
 
-/* Prints a text on stdout and exits with status 0, or with status 1 if the text
- * cannot be written. */
+/* Prints the text to stdout and exits with status 0, or with status 1 if the
+ * text cannot be written. */
 static void
 print_and_exit(const struct buf *b)
 {
-	/* Report ENOSPC if write() writes only part of the text. */
+	/* A partial write() does not set errno. Assume ENOSPC in that case,
+	 * because the disk is probably full. */
 	errno = ENOSPC;
 	if (write(1, b->data, b->len) != (ssize_t)b->len)
 		fatal(1, "cannot write to stdout: %s", strerror(errno));
@@ -682,9 +689,10 @@ options_check_visible(const struct options *o, const char *file,
 	free(real);
 }
 
-/* Exits if --hide covers a file that boris or every shell script needs. Files
- * in /proc cannot be hidden, because run/fence.c mounts a file system on /proc
- * while it hides the other paths (F5). */
+/* Exits if --hide covers a file that boris, a shell script or a terminal needs.
+ * Also exits if a --hide path is below /proc. run/fence.c could not hide such a
+ * path, because it mounts a file system on /proc before it hides the paths
+ * (F5). */
 static void
 check_hidden(const struct options *o)
 {
@@ -704,7 +712,7 @@ check_hidden(const struct options *o)
 	}
 }
 
-/* Exits if more than one option gives a token. */
+/* Exits if more than one option supplies a token. */
 static void
 check_single_token(const struct options *o)
 {
@@ -721,8 +729,8 @@ check_single_token(const struct options *o)
 		    "used together");
 }
 
-/* Completes and checks the options for HTTP. Exits if they are not valid (H3,
- * H4). */
+/* Checks the HTTP options, reads the token file, and sets `loopback`. Exits if
+ * an option is invalid (H3, H4). */
 static void
 complete_http(struct options *o)
 {
@@ -743,7 +751,7 @@ complete_http(struct options *o)
 
 /* Sets all options to their defaults. `timeout` stays 0, because its default
  * depends on the client (see default_timeout() in mcp/tools.c). `self` is the
- * name that boris was started by, or NULL. */
+ * name under which boris was started, or NULL. */
 static void
 set_defaults(struct options *o, const char *self)
 {
@@ -803,8 +811,8 @@ options_read(struct options *o, char **argv)
 		complete_http(o);
 }
 
-/* Reads a file or FIFO to its end, but at most `size` bytes. Returns the number
- * of bytes read, or -1 with errno set. */
+/* Reads a file or FIFO until its end, or until `size` bytes have been read.
+ * Returns the number of bytes read, or -1 with errno set. */
 static ssize_t
 read_whole(const char *file, int flags, char *text, size_t size)
 {

@@ -2,9 +2,9 @@
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
 
-/* The command line options (C). They are read once, when boris starts. All
- * other modules read the resulting struct options, and only boris.c changes
- * it. */
+/* The command-line options (C). They are read into a struct options once, at
+ * startup. After that, only boris.c changes the struct, and all other modules
+ * only read it. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 
 enum truncate {
 	TRUNCATE_HEAD, TRUNCATE_TAIL, TRUNCATE_BOTH,
-	/* mode for the recent output of a running task (T3); not a value of
+	/* mode for a task's recent output (T3); cannot be selected with
 	 * --truncate */
 	TRUNCATE_RECENT
 };
@@ -22,17 +22,18 @@ enum structured { STRUCTURED_AUTO, STRUCTURED_ON, STRUCTURED_OFF };
 /* Limits that doc/SPEC defines */
 enum {
 	TIMEOUT_MAX = 600000,         /* maximum timeout of a foreground
-	                               * command, ms */
-	TIMEOUT_DEFAULT = 120000,     /* timeout if none is given, ms */
-	TASK_TIMEOUT_MAX = 86400000,  /* maximum timeout of a task, ms (W4) */
-	WAIT_MAX = 600000,            /* maximum time that a call can wait, ms
-	                               * (W2) */
-	PATH_LIMIT = 4096,            /* maximum length of a path in bytes (D7,
+	                               * command, in ms */
+	TIMEOUT_DEFAULT = 120000,     /* timeout if none is given, in ms */
+	TASK_TIMEOUT_MAX = 86400000,  /* maximum timeout of a task, in ms
+	                               * (W4) */
+	WAIT_MAX = 600000,            /* maximum time that a call can wait, in
+	                               * ms (W2) */
+	PATH_LIMIT = 4096,            /* maximum path length, in bytes (D7,
 	                               * X1) */
-	COMMAND_SHOWN = 200,          /* maximum number of characters of a
+	COMMAND_SHOWN = 200,          /* maximum length, in characters, of a
 	                               * command in a list of tasks (T7) */
-	EDIT_MAX = 16 << 20,          /* maximum size of an edited file in bytes
-	                               * (X3) */
+	EDIT_MAX = 16 << 20,          /* maximum size of an edited file, in
+	                               * bytes (X3) */
 	/* maximum length of a line of terminal input, in bytes (I2). POSIX
 	 * guarantees only 255 (MAX_CANON). */
 #ifdef __linux__
@@ -51,25 +52,27 @@ enum {
  * pointer is an empty list. */
 struct options {
 	const char *workdir;     /* initial directory, an absolute path without
-	                          * "." and ".." */
-	int64_t timeout;         /* default timeout; 0 if not given */
-	int64_t bg_timeout;      /* time limit of tasks; 0 for none (T5) */
+	                          * "." or ".." components */
+	int64_t timeout;         /* default timeout, in ms; 0 if not given */
+	int64_t bg_timeout;      /* time limit for tasks, in ms; 0 for none
+	                          * (T5) */
 	int64_t on_timeout;      /* 1 if a command continues as a task after its
 	                          * timeout, 0 if it is killed */
 	int64_t truncate;        /* an enum truncate */
 	int64_t structured;      /* an enum structured */
-	int64_t save_limit;      /* maximum number of bytes of stdout or stderr
-	                          * that are saved in a file (O5) */
+	int64_t save_limit;      /* maximum size of a saved output file, in
+	                          * bytes (O5) */
 	const char *write;       /* list of writable absolute paths (F1) */
 	const char *hide;        /* list of hidden absolute paths (F5) */
 	int64_t no_network;
 	int64_t edit;
 	int64_t no_bash;
 	const char *log_file;    /* path of the log; NULL for no log */
-	int64_t call_limit;      /* maximum duration of a call; 0 for no limit,
-	                          * -1 for the client's limit (K2) */
-	int64_t result_limit;    /* maximum size of a result in bytes; 0 for no
-	                          * limit, -1 for the client's limit (K3) */
+	int64_t call_limit;      /* maximum duration of a call, in ms; 0 for no
+	                          * limit, -1 for the client's limit (K2) */
+	int64_t result_limit;    /* maximum size of a call's result, in bytes; 0
+	                          * for no limit, -1 for the client's limit
+	                          * (K3) */
 	int64_t http;            /* 1 with --transport=http, 0 with stdio */
 	const char *address;     /* IPv4 or IPv6 address to listen on */
 	int64_t port;            /* port to listen on; 0 for any free port */
@@ -84,8 +87,8 @@ struct options {
 	int64_t help;
 	int64_t version;
 
-	/* Limits for the output that a result contains (O3, O4, O9, T3). They
-	 * are in characters, except for tail_lines and tail_bytes. */
+	/* Limits on the output in a result, in characters except for tail_lines
+	 * and tail_bytes (O3, O4, O9, T3) */
 	int64_t head_first, head_last;
 	int64_t tail_lines, tail_bytes;
 	int64_t both_first, both_last;
@@ -94,19 +97,19 @@ struct options {
 
 	int tasks_max;           /* maximum number of running tasks in a session
 	                          * (T2) */
-	int unread_max;          /* maximum number of finished tasks whose
-	                          * result is unread (T2) */
+	int unread_max;          /* maximum number of finished tasks with unread
+	                          * results in a session (T2) */
 
 	const char *tmpdir;      /* absolute path of $TMPDIR or /tmp */
 	int64_t bash;            /* 1 unless --no-bash is given */
 	bool loopback;           /* true if `address` is a loopback address
 	                          * (H4) */
 
-	/* command that the user can type to start this boris (I5): an absolute
-	 * path, or a name that the shell finds in PATH */
+	/* command that the user can type to start this program (I5): its
+	 * absolute path, or a name that the shell finds in PATH */
 	const char *self;
 
-	/* The members below are set by boris.c when it starts. */
+	/* boris.c sets the members below at startup. */
 	const char *shell;       /* absolute path of the shell (B2) */
 	struct environment *environment;  /* environment of commands (B4) */
 	int oom_score;           /* descriptor of boris's own oom_score_adj
@@ -117,16 +120,16 @@ struct options {
 	                          * hexadecimal digits, used in session names */
 	bool visible;            /* result of proc_visible() */
 	struct tempfiles *files;  /* temporary files in tmpdir */
-	struct mounts *mounts;   /* mount table, which shows whether a directory
-	                          * may hang (E11) */
+	struct mounts *mounts;   /* mount table, used to determine whether
+	                          * access to a directory may hang (E11) */
 	struct guard *guard;     /* the guard process (L4) */
 	struct log *log;         /* the log (A), or NULL */
 	struct output_store *store;  /* memory that outputs reuse, or NULL */
 };
 
-/* Reads the options from the command line and the environment. Prints the text
- * of --help and --version, and exits with status 0. Exits with status 2 if an
- * option is not valid (C2). */
+/* Reads the options from the command line and the environment. If --help or
+ * --version is given, prints the requested text to stdout and exits with status
+ * 0. If an option is invalid, exits with status 2 (C2). */
 void options_read(struct options *, char **argv);
 
 /* Exits with status 2 if --hide covers a file that must stay visible (F5).
@@ -134,10 +137,10 @@ void options_read(struct options *, char **argv);
 void options_check_visible(const struct options *, const char *file,
                            const char *what);
 
-/* Reads the token from --token-file again (H9). `flags` are additional flags
- * for open(), such as O_NONBLOCK, which prevents waiting for the writer of a
- * FIFO. Returns NULL on success. On failure, keeps the old token and returns an
- * error message. */
+/* Reads the token from --token-file, at startup or again later (H9). `flags`
+ * are additional flags for open(), such as O_NONBLOCK, which prevents waiting
+ * for a FIFO's writer. Returns NULL on success. On failure, keeps the old token
+ * and returns an error message. */
 const char *options_read_token(struct options *, int flags);
 
 #endif

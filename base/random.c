@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Request syscall(), which POSIX does not define. */
+/* Request the declaration of syscall(), which is not part of POSIX. */
 #ifdef __linux__
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
@@ -30,23 +30,23 @@
 #include "base/message.h"
 
 #if defined(ON_LINUX) && defined(SYS_getrandom)
-/* Handles SIGALRM without doing anything. The signal interrupts getrandom(). */
+/* Does nothing. SIGALRM needs a handler, so that it interrupts getrandom(). */
 static void
 on_alarm(int sig)
 {
 	(void)sig;
 }
 
-/* Waits until the kernel's random number generator is ready, and reports that
- * on stderr after one second. Before Linux 5.6, the wait can take minutes.
- * Therefore all signals are unblocked, so that they can terminate boris.
- * Returns the result of getrandom(). */
+/* Waits until the kernel's random number generator is ready. If the wait takes
+ * more than one second, prints a message to stderr. Before Linux 5.6, the wait
+ * can take minutes. All signals are unblocked during the wait, so that they can
+ * terminate boris. Returns the result of getrandom(). */
 static ssize_t
 wait_for_random(void *bytes, size_t n)
 {
 	struct sigaction action = { .sa_handler = on_alarm }, old_action;
 	/* Repeat the alarm, because the first one may arrive just before the
-	 * system call. */
+	 * system call that it should interrupt. */
 	struct itimerval second = { { 1, 0 }, { 1, 0 } };
 	struct itimerval off = { { 0, 0 }, { 0, 0 } };
 	bool reported = false;
@@ -102,7 +102,7 @@ random_hex(char *hex, size_t n)
 	size_t i;
 
 	/* Read /dev/urandom only if getrandom() does not exist. After any other
-	 * error, the generator may not be ready, and the bytes could be
+	 * error, the generator may not be seeded yet, and the bytes could be
 	 * guessed. */
 	if (got < 0 && errno == ENOSYS)
 		fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);

@@ -10,9 +10,9 @@
 enum { RANDOM_MAX = 16 };   /* maximum number of random bytes per call */
 
 /* Writes n random bytes, at most RANDOM_MAX, as 2n lowercase hexadecimal digits
- * and a NUL. May wait until the kernel's generator is ready, and then reports
- * that on stderr. Returns false, with an empty string, if no random numbers are
- * available. */
+ * and a NUL. May block until the kernel's generator is ready. If that takes
+ * more than one second, prints a message to stderr. Returns false, with an
+ * empty string, if no random numbers are available. */
 bool random_hex(char *hex, size_t n);
 
 #endif

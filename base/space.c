@@ -4,7 +4,7 @@
 #define _DEFAULT_SOURCE  /* Request fstatfs() and sysinfo(). */
 #endif
 #define _POSIX_C_SOURCE 200809L
-/* Support file systems of more than 2 GiB on 32-bit hosts. */
+/* Support file systems larger than 2 GiB on 32-bit hosts. */
 #define _FILE_OFFSET_BITS 64
 
 #include "base/space.h"
@@ -25,7 +25,7 @@
 
 static const struct space unknown = { INT64_MAX, 0 };
 
-/* Returns the product of both numbers, or INT64_MAX if it would overflow. */
+/* Returns the product of the two numbers, or INT64_MAX if it would overflow. */
 static int64_t
 multiply(uint64_t blocks, uint64_t block_size)
 {
@@ -49,15 +49,16 @@ space_on_disk(int fd)
 
 #ifdef ON_LINUX
 
-/* These values are copied from linux/magic.h, which some C libraries lack. */
+/* The file system types of tmpfs and ramfs, as in linux/magic.h. This header is
+ * not included, because some C libraries do not provide it. */
 static const uint32_t tmpfs = 0x01021994;
 static const uint32_t ramfs = 0x858458f6;
 
-/* number of bytes of /proc/self/cgroup that are read */
+/* size of the buffer for the contents of /proc/self/cgroup, in bytes */
 enum { GROUP_NAME = 1000 };
 
-/* Reads a small file into `text` as a string, at most size - 1 bytes. Returns
- * false if the file cannot be read. */
+/* Reads at most size - 1 bytes of a file into `text`, and appends a NUL.
+ * Returns false if the file cannot be read. */
 static bool
 read_text(const char *path, char *text, size_t size)
 {
@@ -96,9 +97,9 @@ find_number(const char *text, const char *word)
 	return digits_value(text, 10, &end);
 }
 
-/* Reads the file memory.NAME of a control group. `path` is the directory of the
- * group. Returns the number after the given word, or -1 if it cannot be
- * found. */
+/* Reads the file memory.NAME of a control group. `path` is the group's
+ * directory. Returns the number that follows `word` in the file, or -1 if it is
+ * not found. */
 static int64_t
 group_number(const char *path, const char *name, const char *word)
 {

@@ -17,7 +17,7 @@
 
 enum {
 	FILES = 1024,     /* maximum number of temporary files */
-	NAME_BYTES = 48,  /* maximum size of a file name with its NUL, in
+	NAME_BYTES = 48,  /* maximum size of a file name including its NUL, in
 	                   * bytes */
 	ID_BYTES = 4,     /* number of random bytes in a file name */
 	TRIES = 10        /* maximum number of attempts to find an unused file
@@ -29,12 +29,10 @@ struct name {
 	char text[NAME_BYTES];
 };
 
-/* The list of temporary files, in memory that boris shares with its guard
- * process */
+/* The list of temporary files, kept in memory shared with the guard process */
 struct tempfiles {
 	const char *dir;
-	int used;  /* number of entries of `name` that were used at least
-	            * once */
+	int used;  /* number of entries of `name` that have ever been used */
 	struct name name[FILES];
 };
 
@@ -88,9 +86,8 @@ tempfile_add(struct tempfiles *t, const char *path)
 		errno = EDQUOT;
 		return -1;
 	}
-	/* The call of a function between the two stores prevents the compiler
-	 * from reordering them. Otherwise the guard process could read an
-	 * incomplete name. */
+	/* Copy the name before in_use is set. If boris is killed between these
+	 * two steps, the guard process must not find an incomplete name. */
 	memcpy(at->text, base_name(path), strlen(base_name(path)) + 1);
 	at->in_use = true;
 	return 0;
@@ -108,7 +105,8 @@ forget(struct tempfiles *t, const char *path)
 void
 tempfile_remove(struct tempfiles *t, const char *path)
 {
-	/* It is no error if another process has already removed the file. */
+	/* It is not an error if another process has already removed the
+	 * file. */
 	unlink(path);
 	forget(t, path);
 }

@@ -47,9 +47,9 @@ length_from_first(unsigned char first)
 	return first < 0xF0 ? 3 : 4;
 }
 
-/* Returns whether a UTF-8 character can start with these two bytes (Unicode,
- * table 3-7; RFC 3629, section 4). The first byte must start a character of two
- * or more bytes. */
+/* Returns whether these two bytes can start a UTF-8 character (Unicode, table
+ * 3-7; RFC 3629, section 4). `first` must be the first byte of a multibyte
+ * character. */
 static bool
 is_second_byte(unsigned char first, unsigned char second)
 {
@@ -97,7 +97,8 @@ utf8_continues(unsigned char c)
 uint32_t
 utf8_decode(const unsigned char *p, int len)
 {
-	/* masks for the bits of the first byte that belong to the code point */
+	/* masks for the code point's bits in the first byte of a UTF-8
+	 * character, indexed by the character's length in bytes */
 	static const unsigned char first[] = { 0, 0x7F, 0x1F, 0x0F, 0x07 };
 	uint32_t code = p[0] & first[len];
 	int i;
@@ -142,7 +143,8 @@ utf8_cut(const struct buf *text, int max)
 	return i;
 }
 
-/* Returns the length of the path without its last component. */
+/* Returns the length of the path's directory part, without the trailing
+ * slash. */
 static size_t
 parent_length(const char *path, size_t len)
 {
