@@ -3,8 +3,8 @@
 #define _XOPEN_SOURCE 700
 
 /* boris is an MCP server that gives an AI agent a shell. This file contains
- * main(), the signal handlers, the event loop, and the exit of the process. In
- * the loop, no function except loop_wait() blocks. */
+ * main(), the signal handlers, the event loop, and the cleanup at exit. In the
+ * loop, no function except loop_wait() blocks. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,14 +34,16 @@
 #include "transport/stdio.h"
 
 /* The pipe that wakes the event loop after a signal. It is the only variable at
- * file scope, because a signal handler cannot be passed a pointer. */
+ * file scope, and is needed because a signal handler cannot be passed a
+ * pointer. */
 static int signal_pipe[2] = { -1, -1 };
 
 /* Bytes that signal handlers write to the signal pipe, one for each kind of
  * signal */
 enum { SIGNAL_CHILD = 'c', SIGNAL_RELOAD = 'h', SIGNAL_END = 'e' };
 
-/* Writes the kind of the signal to the pipe, which wakes the event loop. */
+/* Writes the SIGNAL_ constant for the signal to the signal pipe, to wake the
+ * event loop. */
 static void
 on_signal(int sig)
 {
@@ -52,15 +54,15 @@ on_signal(int sig)
 		kind = SIGNAL_CHILD;
 	else if (sig == SIGHUP)
 		kind = SIGNAL_RELOAD;
-	/* If the pipe is full, its contents already wake the loop, so this byte
-	 * is not needed. */
+	/* If the pipe is full, the bytes in it wake the loop anyway, so this
+	 * byte is not needed. */
 	if (write(signal_pipe[1], &kind, 1) < 0)
 		errno = saved;
 }
 
-/* Handles a signal such as SIGPIPE without any effect, so that write() fails
- * with EPIPE instead. SIG_IGN is not used, because commands would inherit
- * it. */
+/* Does nothing. Installed for SIGPIPE, for example, this handler makes write()
+ * fail with EPIPE. Unlike SIG_IGN, a handler is reset by execve(), so commands
+ * do not inherit it. */
 static void
 do_nothing(int sig)
 {
@@ -106,9 +108,9 @@ catch_signals(const struct options *o)
 }
 
 /* Runs as process 1 until both boris and its guard have exited. Reaps all
- * children, and forwards signals, which are blocked, to boris. Process 1 exits
- * last, because the kernel then kills all other processes. Returns the exit
- * status of boris. */
+ * children. Receives the blocked signals with sigwait() and forwards them to
+ * boris. Process 1 exits last, because the kernel then kills all other
+ * processes. Returns boris's exit status. */
 static int
 reap_children(pid_t boris, const struct guard *guard)
 {
@@ -136,15 +138,15 @@ reap_children(pid_t boris, const struct guard *guard)
 }
 
 /* Forks when boris runs as process 1 of a container. The parent becomes an init
- * process without descriptors, which reaps orphans. boris continues in the
+ * process, which holds no descriptors and reaps orphans. boris continues in the
  * child. */
 static void
 fork_from_init(const struct guard *guard)
 {
 	pid_t pid;
 
-	/* Handle SIGCHLD, because waitpid() returns no status while it is
-	 * ignored. */
+	/* Install a handler for SIGCHLD. If SIGCHLD were ignored, waitpid()
+	 * could not report exit statuses. */
 	catch(SIGCHLD, do_nothing);
 	pid = fork();
 	if (pid < 0)
@@ -169,7 +171,7 @@ struct boris {
 };
 
 /* Generates the random name of this boris process, and the token for
- * --generate-token. Exits if no random numbers are available. */
+ * --generate-token. Exits if there is no source of random numbers. */
 static void
 make_random(struct options *o)
 {
@@ -194,7 +196,7 @@ open_log(struct options *o)
 		fatal(1, "--log=%s: cannot open the log: %s", o->log_file, why);
 }
 
-/* Opens a descriptor that is always at end of file (B4). Returns the
+/* Opens a descriptor that always reads as end of file (B4). Returns the
  * descriptor, or -1 with errno set. */
 static int
 open_no_input(void)
@@ -209,8 +211,8 @@ open_no_input(void)
 	return fd;
 }
 
-/* Sets the options that are determined or created at startup, and forks if
- * boris is process 1. Exits on failure. */
+/* Sets the options that options_read() leaves to boris.c, installs the signal
+ * handlers, and forks if boris is process 1. Exits on failure. */
 static void
 prepare(struct options *o)
 {
@@ -236,8 +238,9 @@ prepare(struct options *o)
 	spawn_prepare(o->visible);
 }
 
-/* Starts the transport and applies the fences. If a person has started boris in
- * a terminal, prints a short hint. */
+/* Starts the transport, and applies the restrictions of --write, --hide and
+ * --no-network. Over HTTP, prints the address on stderr. Over stdio, prints a
+ * hint if a user has started boris in a terminal. */
 static void
 start_serving(struct boris *b)
 {
@@ -249,8 +252,8 @@ start_serving(struct boris *b)
 	o->mounts = mounts_open();
 	if (b->http == NULL) {
 		b->stdio = stdio_open(o);
-		/* A terminal on stdin shows that a person, not a client, has
-		 * started boris (C4). */
+		/* If stdin is a terminal, boris was started by a user, not by a
+		 * client (C4). */
 		if (isatty(0))
 			stderr_line("boris " BORIS_VERSION " is an MCP server, "
 			    "waiting for JSON-RPC messages on stdin. MCP "
@@ -263,8 +266,8 @@ start_serving(struct boris *b)
 	stderr_line("boris: listening on %s/mcp", http_origin(b->http));
 }
 
-/* Handles SIGHUP over HTTP: reopens the log and reads the token file again
- * (H9). */
+/* Handles SIGHUP if the transport is HTTP: reopens the log and rereads the
+ * token file (H9). */
 static void
 reload(struct options *o)
 {
@@ -283,8 +286,8 @@ reload(struct options *o)
 		    "%s; still using the old token", o->token_file, why);
 }
 
-/* Reads the signal pipe and records which kinds of signals have arrived. Bytes
- * that do not fit into the array are read in the next turn. */
+/* Reads the signal pipe and handles the signals that have arrived. Bytes that
+ * do not fit in the array are read in the next iteration of the event loop. */
 static void
 read_signals(struct boris *b)
 {
@@ -301,7 +304,8 @@ read_signals(struct boris *b)
 	}
 }
 
-/* Waits for events or the earliest deadline, and then reads the signal pipe. */
+/* Waits until a descriptor is ready or the earliest deadline has passed. Then
+ * reads the signal pipe if a signal has arrived. */
 static void
 wait_for_events(struct boris *b)
 {
@@ -318,22 +322,22 @@ wait_for_events(struct boris *b)
 		read_signals(b);
 }
 
-/* Runs one turn of the event loop. The transport reads requests and opens them
- * as calls. Then, for each client, mcp_dispatch() has three phases:
+/* Runs one iteration (turn) of the event loop. The transport reads requests and
+ * opens them as calls. Then, for each client, mcp_dispatch() has three phases:
  *
  *	read    session_read(), calls_read(): output, exited processes, prompts
  *	decide  due.c for each job, wait.c for each call: which actions are due
  *	act     session_act(), calls_act(): start or stop jobs, send results
  *
  * Functions that decide change no state. Each decision is made just before its
- * action, so it takes earlier actions of the same turn into account. */
+ * action, so it takes earlier actions of the same iteration into account. */
 static void
 run_turn(struct boris *b)
 {
 	wait_for_events(b);
-	/* If a signal arrives while boris is already exiting, boris exits at
-	 * once, and its guard terminates the commands. Clients close stdin,
-	 * then send SIGTERM, and soon after that SIGKILL (L1). */
+	/* If a signal arrives while boris is already exiting, exit at once,
+	 * because the client may soon send SIGKILL. The guard process then
+	 * terminates the remaining commands (L1). */
 	if (b->loop.end && b->state == TRANSPORT_ENDS)
 		b->state = TRANSPORT_CLOSED;
 	else if (b->http != NULL)
@@ -343,7 +347,7 @@ run_turn(struct boris *b)
 }
 
 /* Opens /dev/null on each closed descriptor from 0 to 2, so that no other file
- * gets that number (C3). */
+ * is opened under one of these numbers (C3). */
 static void
 fill_descriptors(void)
 {
@@ -365,8 +369,10 @@ main(int argc, char **argv)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	fill_descriptors();
-	/* Read the options before process 1 forks. Otherwise one of the two
-	 * processes would show a token in its arguments (H3). */
+	/* options_read() overwrites a token in the arguments, so that the
+	 * process list does not show it (H3). Read the options before boris
+	 * forks, because otherwise the other process's copy of the arguments
+	 * would still contain the token. */
 	options_read(&b.options, argv);
 	/* Close the descriptors that boris has inherited from the client (F3,
 	 * Q5). Read the options first, because a token may come from one of

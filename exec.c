@@ -51,27 +51,30 @@
  * the shell has exited or cannot be signalled. */
 
 enum {
-	SETTLE = 20,            /* duration of EXEC_SETTLING, ms */
-	SETTLE_POLL = 4,        /* interval between polls of a process group in
-	                         * EXEC_SETTLING, ms */
-	STOP_POLL = 16,         /* interval between polls of a process group
-	                         * that is being terminated, ms */
-	ORPHAN_POLL = 10000,    /* interval between polls of processes that were
-	                         * left running, ms */
-	/* time in which processes of another user may exit by themselves, ms;
-	 * sudo, for example, exits soon after its command */
+	SETTLE = 20,            /* duration of EXEC_SETTLING, in ms */
+	SETTLE_POLL = 4,        /* poll interval for a process group in
+	                         * EXEC_SETTLING, in ms */
+	STOP_POLL = 16,         /* poll interval for a process group that is
+	                         * being terminated, in ms */
+	ORPHAN_POLL = 10000,    /* poll interval for processes that were left
+	                         * running, in ms */
+	/* time that boris waits for another user's processes to exit, in ms.
+	 * For example, sudo exits shortly after its command. */
 	FOREIGN_GRACE = 100,
-	TYPED_MAX = 4 << 20,    /* maximum size of queued input, bytes */
-	PIPE_FULL = 1 << 20,    /* maximum capacity of a pipe, bytes */
+	TYPED_MAX = 4 << 20,    /* maximum size of queued input, in bytes */
+	PIPE_FULL = 1 << 20,    /* maximum capacity of a pipe, in bytes */
 	READ_SIZE = 64 << 10,
 	ARGUMENTS = 512,        /* maximum number of shell arguments; script.c
-	                         * always writes fewer */
-	DIR_LIMIT = 16 << 10,   /* maximum size of a shell's report, bytes */
-	DIR_FD = 250            /* descriptor in the shell for EXEC_DIR */
+	                         * never generates this many */
+	DIR_LIMIT = 16 << 10,   /* maximum size of the EXIT trap's report, in
+	                         * bytes */
+	DIR_FD = 250            /* descriptor to which bash's EXIT trap writes
+	                         * its report */
 };
 
-/* Returns whether the shell gets an EXIT trap, which reports its directory or
- * exit codes when the shell exits (D2, B7). */
+/* Returns whether boris sets an EXIT trap in the shell. When the shell exits,
+ * the trap reports the shell's working directory, and sometimes exit codes, to
+ * boris (D2, B7). */
 static bool
 has_trap(const struct exec *x)
 {
@@ -79,7 +82,7 @@ has_trap(const struct exec *x)
 }
 
 /* Returns whether the command needs the given pipe. A command in a terminal
- * needs only the pipe through which the shell reports its directory. */
+ * needs only the pipe through which the shell reports its working directory. */
 static bool
 needs_pipe(const struct exec *x, int which)
 {
@@ -110,17 +113,17 @@ open_pipes(struct exec *x)
 		x->fd[i] = end[ours];
 		x->shell_fd[i] = end[1 - ours];
 		fd_nonblocking(x->fd[i]);
-		/* Make the shell's end non-blocking too, because the EXIT trap
-		 * must not wait if the pipe is full. */
+		/* Make the shell's end of the report pipe non-blocking as well,
+		 * so that the EXIT trap never blocks on a full pipe. */
 		if (i == EXEC_DIR)
 			fd_nonblocking(x->shell_fd[i]);
 	}
 	return 0;
 }
 
-/* Returns the number of the descriptor on which the shell reports its
+/* Returns the number of the descriptor on which the shell reports its working
  * directory. The number depends on RLIMIT_NOFILE, which prlimit(1) can change
- * while boris runs (D2). */
+ * while boris is running (D2). */
 static int
 report_fd(void)
 {
@@ -158,8 +161,9 @@ start_shell(struct exec *x, const struct options *o,
 			*fd++ = o->no_input;
 		*fd++ = i;
 	}
-	/* Copy the pipe for the directory last, because its number in the shell
-	 * may be in use by another descriptor of boris. */
+	/* Put the report pipe at the end of the list, because dup2() closes any
+	 * descriptor that already has the number script.fd. That descriptor may
+	 * be one of the pipes above. */
 	if (x->shell_fd[EXEC_DIR] >= 0) {
 		*fd++ = x->shell_fd[EXEC_DIR];
 		*fd++ = x->script.fd;
@@ -170,7 +174,7 @@ start_shell(struct exec *x, const struct options *o,
 }
 
 /* Writes queued input to the terminal or to the command's stdin. Closes stdin
- * when all input is written. Discards the input if no process can read it
+ * once all input has been written. Discards the input if no process can read it
  * (B5). */
 static void
 write_input(struct exec *x)
@@ -183,8 +187,8 @@ write_input(struct exec *x)
 		fd_close(fd);
 }
 
-/* Closes the pipes for the input, the reported directory and the result of
- * starting the program. Frees the queued input and the script. */
+/* Closes the stdin pipe or the terminal's slave side, the EXIT trap's report
+ * pipe, and the pipe from spawn(). Frees the queued input and the script. */
 static void
 close_pipes(struct exec *x)
 {
@@ -195,11 +199,11 @@ close_pipes(struct exec *x)
 	script_free(&x->script);
 }
 
-/* boris keeps its copies of the writing ends of the output pipes until the
- * shell of a foreground command has exited. boris is then woken only once at
- * the end of a command, by SIGCHLD, and not also by the end of the output.
- * (Otherwise a call of `true` takes up to 1.8 instead of 1.15 times as long as
- * fork, exec and wait, if other programs use the processor.) */
+/* boris keeps its copies of the write ends of the output pipes until the shell
+ * of a foreground command has exited. boris is then woken only once at the end
+ * of a command, by SIGCHLD, and not also by the end of the output. (Otherwise a
+ * call of `true` takes up to 1.8 instead of 1.15 times as long as fork, exec
+ * and wait, if other programs use the processor.) */
 void
 exec_close_shell_output(struct exec *x)
 {
@@ -217,8 +221,8 @@ close_output(struct exec *x)
 	x->open = false;
 }
 
-/* Returns the kind of the command, which determines how it is terminated
- * (E2). */
+/* Returns the command's kind, which determines the signals that are sent to
+ * terminate it (E2). */
 static enum proc_kind
 command_kind(const struct exec *x)
 {
@@ -228,8 +232,8 @@ command_kind(const struct exec *x)
 }
 
 /* Prepares the script, the process group and the pipes, and starts the shell.
- * Returns 0, or -1 with errno set. After a failure, some of the pipes may be
- * open. */
+ * Returns 0, or -1 with errno set. On failure, the caller must close any pipes
+ * that were opened. */
 static int
 try_start(struct exec *x, const struct options *o,
           const struct spawn_dirs *dirs, int64_t now)
@@ -291,15 +295,15 @@ exec_free(struct list *list, struct exec *x)
 	x->listed = false;
 	close_pipes(x);
 	close_output(x);
-	/* Release the process group, because the guard could not terminate it
-	 * either. */
+	/* Neither boris nor the guard can terminate this process group. Mark
+	 * the group as unused, so that the guard ignores it. */
 	if (x->state == EXEC_SURVIVED)
 		x->group->id = 0;
 	x->group = NULL;
 }
 
-/* Sends the terminal's replies to queries from the program (I6). Drops the
- * replies if allocation fails. */
+/* Sends the terminal's replies to the program's queries (I6). Drops the replies
+ * if allocation fails. */
 static void
 type_replies(struct exec *x)
 {
@@ -313,8 +317,9 @@ type_replies(struct exec *x)
 	write_input(x);
 }
 
-/* Appends output to its destination, without the text of the EXIT trap. n is 0
- * at the end of the output. */
+/* Appends n bytes of output to its destination, where n == 0 means the end of
+ * the output. If bash quotes the EXIT trap in an error message, removes the
+ * trap from that message. */
 static void
 show_output(struct exec *x, int which, const char *p, size_t n)
 {
@@ -332,9 +337,9 @@ show_output(struct exec *x, int which, const char *p, size_t n)
 		type_replies(x);
 }
 
-/* Calls read() once on a pipe or the terminal. Returns the number of bytes, or
- * -1 if no output is available now. At the end of the output, closes the
- * descriptor and returns 0. */
+/* Calls read() once on a pipe or the terminal. Returns the number of bytes
+ * read, or -1 if no output is currently available. At the end of the output,
+ * closes the descriptor and returns 0. */
 static ssize_t
 read_pipe(struct exec *x, int which, int64_t now)
 {
@@ -356,8 +361,8 @@ read_pipe(struct exec *x, int which, int64_t now)
 	return n;
 }
 
-/* Reads the output that is available now. Stops reading a pipe after `max`
- * bytes, because the command may still be printing. */
+/* Reads the output that is currently available. Stops reading a pipe after
+ * `max` bytes, because the command may still be printing. */
 static void
 read_rest(struct exec *x, ssize_t max, int64_t now)
 {
@@ -373,9 +378,9 @@ read_rest(struct exec *x, ssize_t max, int64_t now)
 	}
 }
 
-/* Sets the time at which the process group is polled again. All commands in
- * EXEC_ORPHANED or EXEC_SURVIVED are polled at the same time, because one walk
- * through /proc is enough for all of them. */
+/* Sets the time at which the process group is next polled. All commands in
+ * EXEC_ORPHANED or EXEC_SURVIVED are polled at the same time, so that a single
+ * scan of /proc covers them all. */
 static void
 poll_later(struct exec *x, int64_t now)
 {
@@ -394,7 +399,7 @@ enter_state(struct exec *x, enum exec_state state, int64_t now)
 	poll_later(x, now);
 }
 
-/* Returns the deadline of the current state, in ms. */
+/* Returns the deadline of the command's current state, in ms, or NEVER. */
 static int64_t
 state_deadline(const struct exec *x)
 {
@@ -406,8 +411,9 @@ state_deadline(const struct exec *x)
 	}
 }
 
-/* Checks for end of file on the pipe from spawn(). At end of file, the program
- * has started, or it could not be started and the command ends soon. */
+/* Checks for end of file on the pipe from spawn(), and updates `starting` if it
+ * is reached. In that case, the child process has either executed the shell, or
+ * failed to do so and is exiting. */
 static void
 read_outcome(struct exec *x)
 {
@@ -419,8 +425,8 @@ read_outcome(struct exec *x)
 	x->starting = x->group->outcome.error != 0;
 }
 
-/* Checks whether the shell has exited, without reaping it (E3). Returns true if
- * it has exited since the last call. */
+/* Returns true if the shell has exited since the last call, and records its
+ * exit status. Does not reap the shell (E3). */
 static bool
 note_shell_end(struct exec *x, int64_t now)
 {
@@ -454,7 +460,9 @@ find_missing_report(const struct exec *x)
 		return REPORT_NO_FD;
 	if (s->syntax_error)
 		return s->own_trap ? REPORT_LOST : REPORT_OK;
-	/* /proc shows the name of the last program that a zombie executed. */
+	/* /proc still gives the name of the last program that the exited
+	 * process executed. If that program is not the shell, the command
+	 * replaced the shell with exec. */
 	if (x->options->visible && proc_read(x->pid, "comm", comm,
 	    sizeof(comm)) > 0) {
 		comm[strcspn(comm, "\n")] = '\0';
@@ -464,10 +472,10 @@ find_missing_report(const struct exec *x)
 	return s->own_trap ? REPORT_TRAP : REPORT_LOST;
 }
 
-/* Ends a command: reads the rest of its output and the shell's report, and
- * closes the terminal (I4). If processes left running still have the pipes
- * open, boris keeps reading from the pipes and discards the output, so that no
- * process blocks (E4). */
+/* Ends a command: reads the rest of its output and the EXIT trap's report, and
+ * closes the terminal (I4). Processes that the command left running may still
+ * produce output. boris reads and discards it, so that they do not block on a
+ * full pipe (E4). */
 static void
 end_command(struct exec *x, int64_t now)
 {
@@ -501,8 +509,8 @@ exec_stop(struct exec *x, int64_t now)
 	if (x->group == NULL || x->state >= EXEC_STOPPING)
 		return;
 	if (x->state == EXEC_SURVIVED && !x->foreign)
-		/* SIGKILL was already sent. It takes effect when the kernel
-		 * wakes the process. */
+		/* SIGKILL has already been sent, and takes effect when the
+		 * kernel wakes the process. No other signal is needed. */
 		return;
 	proc_stop(x->group, now);
 	enter_state(x, EXEC_STOPPING, now);
@@ -514,7 +522,8 @@ exec_end_survivor(struct exec *x, int64_t now)
 	end_command(x, now);
 }
 
-/* Ends a command whose processes have all exited, and reaps its shell. */
+/* Moves a command whose processes have all exited to EXEC_GONE, and reaps its
+ * shell. */
 static void
 enter_gone(struct exec *x, int64_t now)
 {
@@ -527,8 +536,8 @@ enter_gone(struct exec *x, int64_t now)
 	enter_state(x, EXEC_GONE, now);
 }
 
-/* Gives up on terminating a command, because one of its processes belongs to
- * another user or has survived SIGKILL. */
+/* Gives up on terminating a command because one of its processes belongs to
+ * another user or survived SIGKILL. */
 static void
 enter_survived(struct exec *x, int64_t now)
 {
@@ -551,9 +560,9 @@ is_stopping(const struct exec *x)
 	return x->state == EXEC_STOPPING || x->state == EXEC_KILLED;
 }
 
-/* Returns whether the effect of SIGKILL is unknown, because /proc is not
- * available. The remaining members of the group may be zombies that their
- * parent does not reap. */
+/* Returns true if boris cannot tell whether a process has survived SIGKILL.
+ * Without /proc, boris can tell only that the process group is not empty. Its
+ * members may be zombies. */
 static bool
 is_survivor_unknown(const struct exec *x)
 {
@@ -561,8 +570,9 @@ is_survivor_unknown(const struct exec *x)
 	    x->group->survivor == 0;
 }
 
-/* Leaves EXEC_KILLED when its deadline has passed. The command enters EXEC_GONE
- * or EXEC_SURVIVED. */
+/* Gives up waiting for SIGKILL to take effect. The command enters
+ * EXEC_SURVIVED, or EXEC_GONE if boris cannot tell whether a process has
+ * survived. */
 static void
 finish_killed(struct exec *x, int64_t now)
 {
@@ -572,9 +582,9 @@ finish_killed(struct exec *x, int64_t now)
 		enter_survived(x, now);
 }
 
-/* Returns whether all remaining processes have belonged to another user for at
- * least FOREIGN_GRACE ms. Such processes will probably not exit by
- * themselves. */
+/* Returns whether only other users' processes remain and the command entered
+ * its current state at least FOREIGN_GRACE ms ago. Such processes will probably
+ * not exit on their own. */
 static bool
 has_only_foreign(const struct exec *x, int64_t now)
 {
@@ -582,7 +592,7 @@ has_only_foreign(const struct exec *x, int64_t now)
 	    now >= x->entered_at + FOREIGN_GRACE;
 }
 
-/* Moves a command that is being terminated to its next state if that is
+/* Advances the state of a command that is being terminated, if a transition is
  * due. */
 static void
 advance_stop(struct exec *x, int64_t now)
@@ -601,7 +611,7 @@ advance_stop(struct exec *x, int64_t now)
 	}
 }
 
-/* Moves a command to its next state if that is due. */
+/* Advances the state of a command, if a transition is due. */
 static void
 advance(struct exec *x, int64_t now)
 {
@@ -609,8 +619,8 @@ advance(struct exec *x, int64_t now)
 
 	if (g == NULL)
 		return;
-	/* The shell may have exited after the last poll of its process
-	 * group. */
+	/* Check again whether the shell has exited, because a command is not
+	 * gone until its shell is. */
 	if (x->polled && !x->shell_ended)
 		note_shell_end(x, now);
 	if (x->polled && g->found == PROC_GONE && x->shell_ended) {
@@ -629,9 +639,10 @@ advance(struct exec *x, int64_t now)
 	}
 }
 
-/* Returns whether the process group must be polled at intervals. Until the
- * shell has exited, boris waits for SIGCHLD instead. The exception is a shell
- * that boris must terminate but is not permitted to signal. */
+/* Returns whether the process group must be polled at intervals. This is needed
+ * once the shell has exited. A running shell is polled only if boris must
+ * terminate it but is not permitted to signal it. Otherwise, boris waits for
+ * SIGCHLD. */
 static bool
 needs_poll(const struct exec *x)
 {
@@ -687,7 +698,7 @@ exec_put_survivor(const struct exec *x, struct buf *b)
 		buf_fmt(b, "a process may still be running after SIGKILL");
 }
 
-/* Adds the descriptors of a command to the poll set. */
+/* Adds a command's descriptors to the poll set. */
 static void
 add_descriptors(struct exec *x, struct loop *loop)
 {
@@ -722,7 +733,7 @@ exec_poll_add(const struct list *list, struct loop *loop)
 	}
 }
 
-/* Reads and writes the descriptors that are ready. */
+/* Reads from and writes to the descriptors that are ready. */
 static void
 dispatch_descriptors(struct exec *x, const struct loop *loop)
 {
@@ -738,8 +749,9 @@ dispatch_descriptors(struct exec *x, const struct loop *loop)
 		read_outcome(x);
 }
 
-/* Handles the descriptors of all commands, and records which shells have exited
- * since the last turn. Returns whether any shell has. */
+/* Reads the output and writes the input of all commands whose descriptors are
+ * ready. Records which shells have exited since the previous iteration of the
+ * event loop. Returns true if at least one shell has exited. */
 static bool
 read_commands(const struct list *list, const struct loop *loop)
 {
@@ -756,8 +768,9 @@ read_commands(const struct list *list, const struct loop *loop)
 	return ended;
 }
 
-/* Polls the process groups for which a poll is due, and sets `polled` for all
- * commands. */
+/* Polls each process group whose poll is due. Sets each command's `polled` flag
+ * if its process group is polled in this iteration of the event loop, and
+ * clears the flag otherwise. */
 static void
 poll_groups(const struct list *list, const struct options *o, int64_t now)
 {
@@ -775,8 +788,8 @@ poll_groups(const struct list *list, const struct options *o, int64_t now)
 		proc_poll(&due, o->visible, now);
 }
 
-/* Moves all commands to their next states. Returns whether any command has
- * entered EXEC_GONE. */
+/* Advances the state of each command for which a transition is due. Returns
+ * whether any command has entered EXEC_GONE. */
 static bool
 advance_commands(const struct list *list, int64_t now)
 {
@@ -811,10 +824,11 @@ send_signals(const struct list *list)
 		proc_signal(&due);
 }
 
-/* Returns whether a child other than a shell may have exited, such as the guard
- * process or an inherited orphan. Usually, SIGCHLD arrives because a shell has
- * exited. But if /proc is not usable, an inherited orphan may have exited at
- * the same time. */
+/* Returns whether a child process other than a shell may have exited, such as
+ * the guard or an inherited orphan. This is possible if SIGCHLD has arrived but
+ * no shell has exited. If /proc is not usable, boris inherits orphans (see
+ * spawn_prepare()), and one of them may have exited at the same time as a
+ * shell. */
 static bool
 other_may_have_exited(const struct options *o, const struct loop *loop,
                       bool shell_ended)
@@ -832,8 +846,9 @@ exec_dispatch(struct list *list, const struct options *o,
 	poll_groups(list, o, loop->now);
 	released = advance_commands(list, loop->now);
 	send_signals(list);
-	/* guard_reap() stops at an exited shell whose process group is still in
-	 * use, so call it again when a group was released. */
+	/* guard_reap() stops at the first exited shell whose process group is
+	 * still in use, so it must be called again whenever a process group is
+	 * released. */
 	if (released || other_may_have_exited(o, loop, ended))
 		guard_reap(o->guard);
 }
@@ -841,8 +856,8 @@ exec_dispatch(struct list *list, const struct options *o,
 void
 exec_read(struct exec *x, int64_t now)
 {
-	/* Read only as much as the output buffer can hold without discarding
-	 * bytes. */
+	/* Read no more than the output buffer can keep, so that none of the
+	 * bytes read here are dropped. */
 	read_rest(x, READ_SIZE / 8, now);
 	note_shell_end(x, now);
 }
@@ -864,17 +879,17 @@ exec_signal(const struct exec *x)
 	    ? names[sig] : NULL;
 }
 
-/* Returns the length in bytes of the unfinished input line after the text is
- * typed. `line` is the length of that line before. The result exceeds
- * LINE_TYPED_MAX if a line is too long for the terminal. */
+/* Returns the length, in bytes, that the unfinished input line will have once
+ * the text has been typed. `line` is its current length. If any input line
+ * becomes too long for the terminal, the result exceeds LINE_TYPED_MAX. */
 static size_t
 line_after(size_t line, const struct buf *text)
 {
 	size_t i;
 
 	for (i = 0; i < text->len && line <= LINE_TYPED_MAX; i++) {
-		/* A newline, a carriage return and Control-D all complete the
-		 * line in common terminal modes. */
+		/* A newline, a carriage return and Control-D all end a line in
+		 * the usual terminal modes. */
 		if (memchr("\n\r\004", text->data[i], 3) != NULL)
 			line = 0;
 		else
@@ -883,8 +898,9 @@ line_after(size_t line, const struct buf *text)
 	return line;
 }
 
-/* Checks whether text can be typed into a terminal. `line` is the result of
- * line_after(). Returns 0, or the error number for exec_type(). */
+/* Checks whether text can be typed into a terminal, and reserves memory for it.
+ * `line` is the result of line_after() for this text. Returns 0, or an errno
+ * value for exec_type() to set. */
 static int
 check_typing(struct exec *x, const struct buf *text, enum terminal_mode mode,
              size_t line)
@@ -900,8 +916,8 @@ check_typing(struct exec *x, const struct buf *text, enum terminal_mode mode,
 	return buf_reserve(&x->unread.bytes, text->len) ? 0 : ENOMEM;
 }
 
-/* Appends text to the input that is queued for the terminal. Each newline is
- * replaced with `enter`. */
+/* Appends text to the input that is queued for the terminal. Replaces each
+ * newline with `enter`, the character for the Enter key. */
 static void
 put_typed(struct buf *input, const struct buf *text, char enter)
 {
@@ -943,7 +959,7 @@ exec_type_unseen(struct exec *x, const char *line, size_t n, int64_t now)
 	return 0;
 }
 
-/* Returns the earliest time for the next check for a prompt, in ms. Returns
+/* Returns the earliest time, in ms, at which to check for a prompt. Returns
  * NEVER if the terminal is closed or contains input that no program has
  * read. */
 static int64_t
@@ -955,8 +971,8 @@ check_possible_at(const struct exec *x, enum terminal_mode mode)
 	return prompt_checks_from(&x->history, mode, unread);
 }
 
-/* Checks whether a program prompts for input, unless the last check was very
- * recent. Returns the state according to the last check. */
+/* Checks whether a program is prompting for input, unless the previous check
+ * was very recent. Returns the state according to the latest check. */
 static struct prompt
 check_prompt(struct exec *x, enum terminal_mode mode, int64_t now)
 {
@@ -965,8 +981,8 @@ check_prompt(struct exec *x, enum terminal_mode mode, int64_t now)
 	if (prompt_check_is_due(&x->history, now)) {
 		prompt_check(&x->history, x->fd[EXEC_OUT], x->fd[EXEC_SLAVE],
 		    x->options->visible, now);
-		/* Read the output that the program printed before the check. If
-		 * there was any, the result of the check is ignored. */
+		/* Read the output that the program printed before this check.
+		 * Any such output invalidates the check. */
 		exec_read(x, now);
 	}
 	open_line = output_has_open_line(x->sink[EXEC_OUT]);
@@ -990,8 +1006,8 @@ exec_read_secret_prompt(struct exec *x, int64_t now)
 	enum terminal_mode mode = terminal_mode(x->fd[EXEC_OUT]);
 	int64_t check_at = check_possible_at(x, mode);
 
-	/* Wait until check_at, because the program may still turn off the
-	 * echo. */
+	/* Soon after input or output, do not report a prompt yet, because the
+	 * program may still turn off echo. */
 	if (now < check_at)
 		return prompt_busy(&x->history, mode, check_at);
 	if (mode != TERMINAL_UNSEEN)
@@ -1006,13 +1022,15 @@ exec_find_stopped(struct exec *x, int64_t now, int *signo)
 
 	if (!x->options->visible || !x->terminal || master < 0)
 		return 0;
-	/* Search only once in each turn of the event loop, because many calls
-	 * need the result and each search walks through /proc twice. */
+	/* Search for a stopped process group only once per iteration of the
+	 * event loop, because several tool calls may need the result and each
+	 * search scans /proc twice. */
 	if (now != x->stopped_at) {
 		x->stopped_at = now;
 		x->stopped = 0;
-		/* Skip the search if a program waits for input. If this program
-		 * is the shell, it has already reported its stopped jobs. */
+		/* Skip the search if a program is waiting for input. If that
+		 * program is the shell, it has already reported its stopped
+		 * jobs itself. */
 		if (terminal_prompts(master, x->fd[EXEC_SLAVE]) ==
 		    TERMINAL_BUSY)
 			x->stopped = terminal_stopped(master, x->pid,

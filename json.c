@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* This file depends only on C99. It uses no system calls, no locale and no
- * global state. */
+/* This file depends only on C99. It makes no system calls, and uses neither the
+ * locale nor global state. */
 
 #include "json.h"
 
@@ -11,21 +11,21 @@
 #include "base/text.h"
 
 enum {
-	PIECE = 4096,          /* size of the pieces in which a long text is
-	                        * written, in bytes */
-	REPLACEMENT = 0xFFFD,  /* U+FFFD, which replaces invalid characters */
-	ESCAPE_MAX = 6         /* length of the longest escape, \u0001, in
+	PIECE = 4096,          /* piece size for writing a long text, in
 	                        * bytes */
+	REPLACEMENT = 0xFFFD,  /* U+FFFD, which replaces invalid characters */
+	ESCAPE_MAX = 6         /* length in bytes of the longest escape,
+	                        * \u0001 */
 };
 
 #define REPLACEMENT_UTF8 "\xEF\xBF\xBD"
 
-/* Integers beyond this limit are replaced with it. The limit is greater than
- * the maximum of any argument, and the sum of two such integers does not
- * overflow. */
+/* Integers above INT_LIMIT or below -INT_LIMIT are clamped to these limits.
+ * INT_LIMIT is greater than the maximum of any argument, and the sum of two
+ * clamped integers does not overflow. */
 #define INT_LIMIT INT64_C(1000000000000000000)
 
-/* Returns the length of a character in UTF-8, in bytes. */
+/* Returns the length of a code point's UTF-8 encoding, in bytes. */
 static size_t
 utf8_size(long code)
 {
@@ -38,8 +38,8 @@ utf8_size(long code)
 	return 4;
 }
 
-/* Writes a character to d as UTF-8 (RFC 3629, section 3). Returns the number of
- * bytes. */
+/* Writes a code point to d as UTF-8 (RFC 3629, section 3). Returns the number
+ * of bytes. */
 static size_t
 utf8_write(char *d, long code)
 {
@@ -54,8 +54,8 @@ utf8_write(char *d, long code)
 	return len;
 }
 
-/* Returns the length of the character at s if a JSON string can contain it
- * unescaped. Returns 0 if it must be escaped or is not valid UTF-8. */
+/* Returns the length in bytes of the character at s if it can appear literally
+ * in a JSON string. Returns 0 if it must be escaped or is not valid UTF-8. */
 static size_t
 plain_length(const char *s, const char *end)
 {
@@ -69,9 +69,9 @@ plain_length(const char *s, const char *end)
 	return len > 0 ? (size_t)len : 0;
 }
 
-/* Returns the first character that a JSON string cannot contain unescaped: a
- * quote, a backslash, a control character, or an invalid byte. Returns `end` if
- * there is none. */
+/* Finds the first character that cannot appear literally in a JSON string: a
+ * quote, a backslash, a control character, or an invalid byte. Returns a
+ * pointer to it, or `end` if there is none. */
 static const char *
 skip_plain(const char *s, const char *end)
 {
@@ -86,8 +86,7 @@ skip_plain(const char *s, const char *end)
 	return s;
 }
 
-/* Returns the code point of the escape \uXXXX at s, or -1 if there is no such
- * escape. */
+/* Returns the code point of the \uXXXX escape at s, or -1 if there is none. */
 static long
 read_unicode(const char *s, const char *end)
 {
@@ -156,8 +155,8 @@ read_escape(const char *s, const char *end, long *code)
 
 /* -- Checking ---------------------------------------------------------- */
 
-/* Each check_...() function checks a part of a JSON text that starts at s. It
- * returns the end of that part, or NULL if the part is not valid. */
+/* Each check_...() function checks the part of a JSON text that starts at s. It
+ * returns the end of that part, or NULL if the part is invalid. */
 
 static bool
 is_space(char c)
@@ -176,8 +175,7 @@ skip_space(const char *s, const char *end)
 	return s;
 }
 
-/* Returns whether s points to the character c and is not at the end of the
- * text. */
+/* Returns whether the text continues at s with the character c. */
 static bool
 has(const char *s, const char *end, char c)
 {
@@ -218,7 +216,8 @@ check_number(const char *s, const char *end)
 	return s;
 }
 
-/* Checks a string from the character after the opening quote. */
+/* Checks the syntax of a string, starting at the first character after the
+ * opening quote. */
 static const char *
 check_string(const char *s, const char *end)
 {
@@ -243,8 +242,8 @@ check_literal(const char *s, const char *end, const char *literal)
 	return s + n;
 }
 
-/* Checks the name of a member and the colon after it. Returns the start of the
- * value, or NULL if they are not valid. */
+/* Checks a member's name and the colon after it. Returns the start of the
+ * value, or NULL if the name or the colon is missing or invalid. */
 static const char *
 check_name(const char *s, const char *end)
 {
@@ -259,8 +258,8 @@ check_name(const char *s, const char *end)
 
 static const char *check_value(const char *s, const char *end, int depth);
 
-/* Checks an array or object from the character after the opening bracket.
- * `close` is the expected closing bracket. */
+/* Checks the syntax of an array or object, starting after the opening bracket
+ * and any white space. `close` is the closing bracket, "]" or "}". */
 static const char *
 check_members(const char *s, const char *end, char close, int depth)
 {
@@ -282,8 +281,8 @@ check_members(const char *s, const char *end, char close, int depth)
 	}
 }
 
-/* Checks a value. `depth` is the number of arrays and objects that contain
- * it. */
+/* Checks the syntax of a value. `depth` is the number of arrays and objects
+ * enclosing the value. */
 static const char *
 check_value(const char *s, const char *end, int depth)
 {
@@ -341,8 +340,9 @@ json_true(struct json j)
 	return j.text != NULL && *j.text == 't';
 }
 
-/* Returns the end of the value or name at s. The text must have been checked,
- * so that white space or punctuation follows the value. */
+/* Returns the end of the value or member name at s. The text must be valid
+ * JSON, because this function only looks for the white space or punctuation
+ * after the value. */
 static const char *
 skip_value(const char *s, const char *end)
 {
@@ -371,7 +371,7 @@ json_next(struct json j, size_t *at, struct json *name, struct json *value)
 
 	if (type != JSON_ARRAY && type != JSON_OBJECT)
 		return false;
-	/* Skip the opening bracket or the comma at *at. */
+	/* Skip the opening bracket or comma at offset *at. */
 	end = j.text + j.len;
 	s = skip_space(j.text + *at + 1, end);
 	if (s == end || *s == ']' || *s == '}')
@@ -389,8 +389,8 @@ json_next(struct json j, size_t *at, struct json *name, struct json *value)
 	return true;
 }
 
-/* Decodes the byte or escape at *s to d, an array of 4 bytes, and moves *s to
- * the next one. Returns the number of bytes written. */
+/* Decodes the byte or escape at *s into d, an array of 4 bytes, and advances *s
+ * past it. Returns the number of bytes written. */
 static size_t
 decode(const char **s, const char *end, char *d)
 {
@@ -470,8 +470,8 @@ first_member(const char *s, const char *end, struct json *name,
 	if (stop == NULL)
 		return NULL;
 	s = skip_space(stop, end);
-	/* A number at the end of the text is incomplete, because more digits
-	 * may follow. */
+	/* The value is complete only if a comma or bracket follows. Otherwise
+	 * the text may be truncated in the middle of a number. */
 	if (!has(s, end, ',') && !has(s, end, '}'))
 		return NULL;
 	value->len = (size_t)(stop - value->text);
@@ -527,8 +527,9 @@ json_equal(struct json a, struct json b)
 		return true;
 	if (json_type(a) != JSON_STRING || json_type(b) != JSON_STRING)
 		return false;
-	/* An escape is at most six times as long as its character. If the
-	 * lengths differ more than that, the strings cannot be equal. */
+	/* An escape is at most six times as long as the character that it
+	 * represents. Two strings whose lengths differ by more than this factor
+	 * cannot be equal. */
 	if (a.len / 6 > b.len || b.len / 6 > a.len)
 		return false;
 	return (has_escape(a) || has_escape(b)) && same_decoded(a, b);
@@ -540,7 +541,7 @@ add_digit(int64_t n, char digit)
 	return n < INT_LIMIT / 10 ? n * 10 + (digit - '0') : INT_LIMIT;
 }
 
-/* Parses the exponent of a number, from the character after the "e". */
+/* Parses a number's exponent, starting after the "e". */
 static int64_t
 read_exponent(const char *s, const char *end)
 {
@@ -560,8 +561,8 @@ json_int(struct json number, int64_t *value)
 	const char *s = number.text, *end, *digits, *digits_end;
 	bool negative;
 	int64_t sum = 0;
-	int64_t whole;  /* number of digits before the decimal point after the
-	                 * exponent is applied */
+	int64_t whole;  /* number of digits before the decimal point once the
+	                 * exponent has been applied */
 
 	if (json_type(number) != JSON_NUMBER)
 		return false;
@@ -598,8 +599,8 @@ json_decode(struct json string, struct buf *b)
 
 	if (json_type(string) != JSON_STRING)
 		return true;
-	/* Each escape is at least as long as the character that it stands
-	 * for. */
+	/* Reserving string.len bytes is enough, because an escape is at least
+	 * as long as the character that it represents. */
 	if (!buf_reserve(b, string.len))
 		return false;
 	d = b->data + b->len;
@@ -610,13 +611,14 @@ json_decode(struct json string, struct buf *b)
 	return true;
 }
 
-/* A character outside ASCII at which some clients split lines */
+/* A character at which some clients split lines: U+0085, U+2028 or U+2029 */
 struct line_break {
 	const char *utf8;
 	const char *escape;
 };
 
-/* Returns the line break at s, or NULL if the character is not a line break. */
+/* Returns the table entry for the character at s, or NULL if it is not U+0085,
+ * U+2028 or U+2029. */
 static const struct line_break *
 find_line_break(const char *s, const char *end)
 {
@@ -653,8 +655,10 @@ json_verbatim(struct json j, struct buf *b)
 		    read_unicode(s, end) != REPLACEMENT;
 		found = find_line_break(s, end);
 		if (found != NULL) {
-			/* In valid JSON, U+0085, U+2028 and U+2029 occur only
-			 * in strings, so they can be escaped. */
+			/* Escape U+0085, U+2028 and U+2029, because some
+			 * clients split lines at these characters. In valid
+			 * JSON they occur only in strings, where escapes are
+			 * allowed. */
 			buf_add(b, found->escape);
 			len = (int)strlen(found->utf8);
 		} else if (lone_surrogate) {
@@ -683,8 +687,9 @@ put_escape(struct buf *b, char c)
 		    hex[c & 15] }, 6);
 }
 
-/* Appends a text in which the only characters to escape are line breaks outside
- * ASCII. */
+/* Appends text that can appear literally in a JSON string. U+0085, U+2028 and
+ * U+2029 are escaped nevertheless, because some clients split lines at these
+ * characters. */
 static void
 put_plain(struct buf *b, const char *s, const char *end)
 {
@@ -722,8 +727,9 @@ json_escaped(struct buf *b, const void *bytes, size_t n)
 			put_escape(b, *stop);
 		else
 			buf_add(b, REPLACEMENT_UTF8);
-		/* utf8_length() returns 0 if the text ends inside a
-		 * character. */
+		/* If the text ends inside a character, utf8_length() returns 0.
+		 * The U+FFFD that was just appended replaces all bytes of this
+		 * incomplete character. */
 		s = len != 0 ? stop + abs(len) : end;
 	}
 }
@@ -751,8 +757,9 @@ json_put_bytes(struct buf *b, const char *name, const void *bytes, size_t n)
 	json_string(b, bytes, n);
 }
 
-/* Returns the length of the first piece of a text that is longer than PIECE
- * bytes. The piece has at most PIECE bytes and does not split a character. */
+/* Returns the length in bytes of a text's first piece. The text must be longer
+ * than PIECE bytes. The piece is at most PIECE bytes long and does not split a
+ * character. */
 static size_t
 piece_end(const char *text)
 {
@@ -760,8 +767,8 @@ piece_end(const char *text)
 
 	while (end > PIECE - 4 && utf8_continues((unsigned char)text[end]))
 		end--;
-	/* Four continuation bytes in a row are not valid UTF-8, so the piece
-	 * may end anywhere. */
+	/* A UTF-8 character has at most three continuation bytes, so four in a
+	 * row are invalid, and the text may be split between them. */
 	return end == PIECE - 4 ? PIECE : end;
 }
 
