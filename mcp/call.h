@@ -39,33 +39,35 @@ struct call {
 	struct list_node node;    /* node in the client's list of calls */
 	struct client *client;
 	struct reply reply;
-	struct buf text;          /* the text that reply.id and `token` point
-	                           * into */
-	struct json token;        /* progress token; empty if the client wants
-	                           * no progress */
-	const struct tool *tool;  /* the tool that was called; NULL for
-	                           * subscriptions/listen */
-	struct job *job;          /* the job that the call refers to; NULL for a
-	                           * list of tasks or a subscription */
+	struct buf text;          /* buffer for the text of reply.id and
+	                           * `token` */
+	struct json token;        /* progress token; empty if the client did not
+	                           * request progress */
+	const struct tool *tool;  /* tool that was called; NULL for a
+	                           * subscriptions/listen request */
+	struct job *job;          /* job that the call runs or refers to; NULL
+	                           * for a list of tasks or a subscription */
 	struct call_request request;
-	struct watch watch;       /* search in the output of the command */
-	enum terminal_mode mode;  /* mode of the terminal when the call typed
-	                           * its input */
-	bool typed_plain;         /* the typed input contains no Enter or other
-	                           * control character */
-	bool orphaned;            /* the client has disconnected, so the call
-	                           * sends nothing and marks no output as
-	                           * reported */
+	struct watch watch;       /* state of the search in the command's
+	                           * output */
+	enum terminal_mode mode;  /* terminal mode when the call's input was
+	                           * typed */
+	bool typed_plain;         /* true if the call's input contains no
+	                           * control character, such as Enter */
+	bool orphaned;            /* true if the client has disconnected; boris
+	                           * then sends no response and marks no output
+	                           * as reported */
 
 	/* Times, in ms */
 	int64_t read_at;      /* time at which the request was read */
-	int64_t wait_until;   /* time at which the requested wait ends; not used
-	                       * if the call starts the job */
-	int64_t answer_by;    /* deadline of the response, set by the client's
-	                       * timeout; NEVER if there is none */
+	int64_t wait_until;   /* time at which the requested wait ends; NEVER if
+	                       * the call starts a job */
+	int64_t answer_by;    /* time by which a wait must end to meet the
+	                       * client's call limit; NEVER if the limit does
+	                       * not apply to the wait */
 	int64_t progress_at;  /* time of the next progress message */
-	/* Positions after the output that progress messages have already
-	 * shown */
+	/* Positions in stdout and stderr up to which output has been sent in
+	 * progress messages */
 	struct output_cursor out_shown, err_shown;
 };
 

@@ -4,17 +4,17 @@
  * 1. calls_tool() opens the call. If the call runs a job, open_job() queues the
  *    job. Otherwise open_wait() finds the task that the call is about, and
  *    types into it or kills it. If that fails, it answers with an error.
- * 2. In each turn, calls_read() searches the new output of the jobs (watch.c).
- *    Then calls_act() asks wait.c for each call whether an answer or a progress
- *    message is due.
+ * 2. In each iteration of the event loop, calls_read() searches the new output
+ *    of the jobs (watch.c). Then calls_act() asks wait.c for each call whether
+ *    an answer or a progress message is due.
  * 3. answer() writes the result (results.c) and sends it. If the transport has
  *    accepted it, mark_reported() marks the output and the events in it, so
  *    that no later result repeats them. close_call() removes the reference to
  *    the job.
  *
- * A call that is cancelled gets no answer, and its command is terminated. If a
- * timer of the client has ended the call, calls_abandon() keeps the command as
- * a task (E6). */
+ * A call that is cancelled gets no answer, and its command is terminated. If
+ * the client has cancelled the call because of a client-side timeout,
+ * calls_abandon() keeps the command as a task (E6). */
 #define _POSIX_C_SOURCE 200809L
 
 #include "mcp/calls.h"
@@ -31,23 +31,26 @@
 #include "session/secret.h"
 
 enum {
-	WAITS_MAX = 1000,          /* maximum number of open calls that started
-	                            * no command (P6) */
-	PROMPT_POLL = 50,          /* interval of checks whether a terminal
-	                            * waits for input, in ms; poll() does not
-	                            * report changed terminal settings (I3) */
-	/* time from new output to the progress message about it, in ms (O7);
-	 * clients lose a progress message that arrives together with the
-	 * response */
+	WAITS_MAX = 1000,          /* maximum number of unanswered requests that
+	                            * have started neither a command nor an edit
+	                            * (P6) */
+	PROMPT_POLL = 50,          /* interval, in ms, at which boris checks
+	                            * whether a terminal is waiting for input;
+	                            * poll() does not report changed terminal
+	                            * settings (I3) */
+	/* Delay of a progress message after new output, in ms (O7). Without the
+	 * delay, the message could arrive together with the response, and some
+	 * clients would then lose the message. */
 	PROGRESS_DELAY = 100,
-	PROGRESS_SILENCE = 10000,  /* interval of progress messages while a
-	                            * command prints nothing, in ms */
+	PROGRESS_SILENCE = 10000,  /* interval, in ms, between progress messages
+	                            * while a command prints nothing */
 	PROGRESS_SIZE = 4000,      /* maximum size of stdout or stderr in a
 	                            * progress message, in bytes */
-	PROGRESS_ENVELOPE = 2048,  /* maximum size of a progress message without
-	                            * its output, in bytes */
-	RESULT_SMALL = 4096,       /* maximum size of output for which free
-	                            * memory is not checked, in bytes */
+	PROGRESS_ENVELOPE = 2048,  /* maximum size of a progress message
+	                            * excluding its output, in bytes */
+	RESULT_SMALL = 4096,       /* maximum size, in bytes, of output that
+	                            * boris sends without checking for free
+	                            * memory */
 	RESULT_FACTOR = 12         /* maximum memory for a result, as a multiple
 	                            * of the size of its output */
 };
@@ -67,12 +70,12 @@ static struct call *
 first_call(const struct client *c)
 {
 	/* The analyzer does not see that close_call() removes the call from the
-	 * list. */
+	 * list before it frees the call. */
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	return call_at(c->calls.first);
 }
 
-/* Returns the next call in the list, or NULL at its end. */
+/* Returns the next call in the list, or NULL at the end. */
 static struct call *
 next_call(const struct call *call)
 {
@@ -85,30 +88,33 @@ is_subscription(const struct call *call)
 	return call->tool == NULL;
 }
 
-/* Returns whether the call waits for a job that it created. */
+/* Returns whether the call is waiting for a job that it created itself. */
 static bool
 has_own_job(const struct call *call)
 {
 	return !is_subscription(call) && call->request.action == CALL_RUN;
 }
 
-/* Returns the reason why no new call can be opened, or NULL. `waits` is set if
- * the new call starts no command or edit. */
+/* Returns NULL if the client can open another call. Otherwise, returns an error
+ * message that gives the reason. `waits` is true if the new call only waits,
+ * without starting a command or an edit. */
 static const char *
 find_shortage(const struct client *c, bool waits)
 {
 	if (waits && c->waits == WAITS_MAX)
 		return "too many calls are waiting";
-	/* Always accept a single call. Clients decide how many calls they open,
-	 * so accept more only while memory is available. */
+	/* Always accept the client's first open call. A client can open any
+	 * number of calls, so accept further ones only while memory is
+	 * available. */
 	if (c->calls.first != NULL && !mem_is_available(MEM_SPARE))
 		return "out of memory";
 	return NULL;
 }
 
-/* Appends a new call to the list. If there are too many calls or memory is
- * short, sends an error and returns NULL. `waits` is set if the call starts no
- * command or edit. */
+/* Adds a new call to the client's list of open calls and returns it. `waits` is
+ * true if the call only waits, without starting a command or an edit. If too
+ * many calls are waiting or there is not enough memory, sends an error and
+ * returns NULL. */
 static struct call *
 open_call(struct client *c, const struct reply *r, struct json token,
           bool waits)
@@ -148,8 +154,10 @@ open_call(struct client *c, const struct reply *r, struct json token,
 	return call;
 }
 
-/* Closes a call and frees it. `read` means that the client has received the
- * result, so that a finished task can be forgotten (T3). */
+/* Removes a call from the client's list of open calls and frees it. `read` is
+ * true if the client has received the call's result, and shows_end() is true
+ * for that result. The session can then remove a finished task that the call
+ * waited for (T3). */
 static void
 close_call(struct call *call, bool read)
 {
@@ -175,9 +183,9 @@ cancel_call(struct call *call)
 
 	if (has_own_job(call) && !job_has_id(job))
 		session_cancel(c->session, job, c->now);
-	/* In a shared session, only the response to this call would contain the
-	 * id of its task. Without the response, no client could terminate the
-	 * task (H6, H7). */
+	/* In a shared session, a task's id appears only in the response to the
+	 * call that started the task. If this response is not sent, no client
+	 * can terminate the task (H6, H7). */
 	else if (has_own_job(call) && c->session->shared)
 		session_kill(job, c->now);
 	close_call(call, false);
@@ -185,8 +193,9 @@ cancel_call(struct call *call)
 
 /* -- Results --------------------------------------------------------------- */
 
-/* Returns whether the result of the call reports how its job ended, so that a
- * finished task can be forgotten (T3). */
+/* Returns whether the session can remove the call's job, if it has ended, once
+ * the client has received the call's result (T3). It cannot do so after a
+ * result that only reports the start of a task. */
 static bool
 shows_end(const struct call *call)
 {
@@ -197,9 +206,9 @@ shows_end(const struct call *call)
 	return results_about(job, &call->request) != ABOUT_TASK_START;
 }
 
-/* Returns whether the call typed a line without Enter. A program that reads
- * single keys reacts to each key, but a line editor only echoes the line and
- * waits for Enter. */
+/* Returns whether the program appears to be waiting for Enter after the call's
+ * input was typed. A program that reads single keys reacts to each key, whereas
+ * a line editor only echoes the input until Enter is typed. */
 static bool
 lacks_enter(const struct call *call)
 {
@@ -214,9 +223,9 @@ lacks_enter(const struct call *call)
 	    !output_is_screen(job->out.text);
 }
 
-/* Returns whether there is enough memory for the result. Its size depends on
- * the output of the job (E7). Up to four copies of the output exist: text,
- * structured data, JSON, and the queued message. */
+/* Returns whether there is enough memory for the result, whose size depends on
+ * the job's output (E7). Up to four copies of the output may exist at once:
+ * text, structured data, JSON, and the queued message. */
 static bool
 has_memory_for_result(const struct job *job)
 {
@@ -228,7 +237,8 @@ has_memory_for_result(const struct job *job)
 	    mem_is_available(n * RESULT_FACTOR + MEM_SPARE);
 }
 
-/* Stores facts that the result reports in call->request. */
+/* Fills in the members of call->request that describe the outcome of the call,
+ * such as `until_missed`. The call's result reports them. */
 static void
 fill_in_request(struct call *call)
 {
@@ -237,9 +247,9 @@ fill_in_request(struct call *call)
 
 	req->until_missed = req->until.len > 0 && call->watch.seen_at == 0;
 	req->prompt = job->prompt;
-	/* While typed input is unread or output is recent, boris cannot
-	 * determine whether the terminal waits for input. It can still detect a
-	 * stopped process. */
+	/* While typed input is unread or there has been recent output, boris
+	 * cannot determine whether the terminal is waiting for input. It can
+	 * still detect a stopped process. */
 	if (job_takes_input(job) && req->prompt.state == TERMINAL_BUSY)
 		req->stopped = exec_find_stopped(&job->exec, call->client->now,
 		    &req->stop_signal);
@@ -247,7 +257,8 @@ fill_in_request(struct call *call)
 	req->secret = secret_offer(job);
 }
 
-/* Appends the members of the call's JSON-RPC result. */
+/* Appends the members of the `result` object in the call's JSON-RPC
+ * response. */
 static void
 put_result(struct buf *b, struct call *call)
 {
@@ -286,8 +297,8 @@ mark_reported(struct call *call)
 		job_mark_prompt_reported(job, &call->request.prompt);
 }
 
-/* Sends the result of the call, unless the client has disconnected, and closes
- * the call. */
+/* Sends the call's result, unless the client has disconnected, and closes the
+ * call. */
 static void
 answer(struct call *call)
 {
@@ -327,7 +338,8 @@ has_unsent_output(const struct call *call)
 	    output_has_new(job->err.text, &call->err_shown);
 }
 
-/* Returns a text for a progress message that says what the call waits for. */
+/* Returns the text of a progress message that names what the call is waiting
+ * for. */
 static const char *
 find_reason_to_wait(const struct job *job)
 {
@@ -349,8 +361,8 @@ send_progress(struct call *call)
 	if (job != NULL && job->out.text != NULL) {
 		output_append_new(job->out.text, &out, PROGRESS_SIZE, &text);
 		output_append_new(job->err.text, &err, PROGRESS_SIZE, &text);
-		/* A client shows only its latest progress message. Without new
-		 * output, repeat the last line. */
+		/* A client displays only the latest progress message, so repeat
+		 * the last line of output if there is no new output. */
 		if (text.len == 0)
 			output_last_line(job->out.text, &text);
 	} else {
@@ -368,8 +380,9 @@ send_progress(struct call *call)
 	    fmt_seconds(c->now - call->read_at));
 	json_put_bytes(&b, "message", text.data, text.len);
 	buf_add(&b, "}}");
-	/* If the transport drops the message, show the output in the next
-	 * one. */
+	/* Mark the output as sent only if the transport has accepted this
+	 * progress message. Otherwise, the next progress message will repeat
+	 * the output. */
 	if (rpc_post(&call->reply, RPC_PROGRESS, 0, &b)) {
 		call->out_shown = out;
 		call->err_shown = err;
@@ -381,8 +394,9 @@ send_progress(struct call *call)
 
 /* -- Read and act ---------------------------------------------------------- */
 
-/* Searches the new output of the call's command, and schedules a progress
- * message about it. */
+/* Searches the command's new output for the text `until` or for any output,
+ * whichever the call is waiting for. Schedules a progress message if there is
+ * new output to send. */
 static void
 read_call(struct call *call)
 {
@@ -395,7 +409,8 @@ read_call(struct call *call)
 		call->progress_at = soon;
 }
 
-/* Sends the call's result or a progress message, if one is due. */
+/* Sends the call's result if it is due. Otherwise, sends a progress message if
+ * one is due. */
 static void
 act_on_call(struct call *call)
 {
@@ -449,8 +464,7 @@ calls_act(struct client *c)
 
 /* -- New calls ------------------------------------------------------------- */
 
-/* Returns whether the input contains no control character, so that it may be a
- * line without its Enter. */
+/* Returns whether the input contains no control characters, such as Enter. */
 static bool
 is_plain_text(const struct buf *input)
 {
@@ -476,7 +490,8 @@ log_typing(const struct call *call)
 	return log_input(job, &call->request.input, job->prompt.secret);
 }
 
-/* Logs the input and types it. On failure, writes an error to `wrong`. */
+/* Logs the call's input and types it into the task's terminal. If that fails,
+ * writes an error result to `wrong`. */
 static void
 type_input(struct call *call, struct buf *wrong)
 {
@@ -501,16 +516,16 @@ type_input(struct call *call, struct buf *wrong)
 	job_read_prompt(job, c->now);
 }
 
-/* Reads the output of the task, and checks whether its terminal waits for
- * input. Only part of the output is kept in memory, so all calls that wait for
- * a text in this output search it now. */
+/* Reads the task's new output and checks whether its terminal is waiting for
+ * input. Then lets every call that refers to the task search the new output,
+ * because later output may overwrite it in memory. */
 static void
 read_task(struct client *c, struct job *job)
 {
 	struct call *call;
 
-	/* Read a task only once per turn of the event loop, so that all results
-	 * of this turn show the same output. */
+	/* Read a task only once per iteration of the event loop, so that all
+	 * results of this iteration show the same output. */
 	if (c->just_read == job || job->state != JOB_TASK)
 		return;
 	c->just_read = job;
@@ -522,7 +537,7 @@ read_task(struct client *c, struct job *job)
 	}
 }
 
-/* Returns the task that the request names, or NULL if it does not exist. */
+/* Returns the task that the request names, or NULL if there is no such task. */
 static struct job *
 find_task(struct session *s, const struct call_request *req)
 {
@@ -530,15 +545,15 @@ find_task(struct session *s, const struct call_request *req)
 
 	if (job == NULL || !s->shared)
 		return job;
-	/* If a request names a pid in addition to the id, both must belong to
-	 * the same task (H6). */
+	/* If the request contains a pid in addition to a task id, both must
+	 * belong to the same task (H6). */
 	if (req->by_pid && req->pid != 0 && job->exec.pid != req->pid)
 		return NULL;
 	return job;
 }
 
-/* Finds the task that the call names. Types into the task or kills it if the
- * call asks for that. On failure, writes an error to `wrong`. */
+/* Finds the task that the call names, and types into its terminal or kills it
+ * as requested. On failure, writes an error result to `wrong`. */
 static void
 act_on_task(struct call *call, struct buf *wrong)
 {
@@ -563,8 +578,8 @@ act_on_task(struct call *call, struct buf *wrong)
 		session_kill(job, c->now);
 }
 
-/* Starts the wait for a task. A call that lists tasks waits for any of them.
- * Sends the result at once if no wait is needed. */
+/* Starts waiting for the task that the call names, or for any task if the call
+ * lists tasks. Sends the result at once if no wait is needed. */
 static void
 open_wait(struct call *call)
 {
@@ -584,7 +599,7 @@ open_wait(struct call *call)
 	close_call(call, false);
 }
 
-/* Queues the job of the call. If its command still runs at the time `limit`, in
+/* Queues the call's job. If its command is still running at `limit`, a time in
  * ms, the command becomes a task. */
 static void
 open_job(struct call *call, struct job *job, int64_t limit)
@@ -606,16 +621,19 @@ calls_tool(struct client *c, const struct reply *r, struct json token,
 
 	if (call == NULL)
 		return false;
-	/* call.h explains the two uses of the limit. */
+	/* `limit` is the time at which a command in the foreground becomes a
+	 * task, or a wait for a task ends (see mcp/call.h). */
 	if (r->caller.call_limit > 0)
 		limit = c->now + r->caller.call_limit;
-	/* A client that accepts responses after its timeout does not limit the
-	 * wait (K2). */
+	/* A wait for a task needs a limit only if the client ignores responses
+	 * that arrive after its timeout (K2). */
 	if (!r->caller.client->takes_late_answer)
 		call->answer_by = limit;
 	call->tool = tool;
 	call->request = *request;
-	/* `until` is short, so allocating memory for it never fails. */
+	/* Ignore a failure of watch_open(), after which `until` is never found.
+	 * It is unlikely, because the function allocates little memory, and
+	 * large allocations always leave enough memory for small ones. */
 	watch_open(&call->watch, &call->request.until);
 	if (job != NULL)
 		open_job(call, job, limit);
@@ -644,7 +662,7 @@ calls_listen(struct client *c, const struct reply *r)
 
 /* -- The end of calls ------------------------------------------------------ */
 
-/* Returns the open call whose request has the given id, or NULL. */
+/* Returns the open call with the given request id, or NULL if there is none. */
 static struct call *
 find_call(struct client *c, struct json id)
 {
@@ -667,7 +685,8 @@ calls_cancel(struct client *c, struct json id)
 		cancel_call(call);
 }
 
-/* Returns whether the call waits for a command that it queued or started. */
+/* Returns whether the call runs a command of its own, which may still be
+ * queued. Returns false for an edit. */
 static bool
 runs_command(const struct call *call)
 {
@@ -735,12 +754,13 @@ calls_close(struct client *c)
 	calls_read(c);
 	calls_act(c);
 	for (call = first_call(c); call != NULL; call = next) {
-		/* The freed call is no longer in the list. */
+		/* The analyzer does not see that close_call() removes a call
+		 * from the list before it frees the call. */
 		next = next_call(call);  /* NOLINT(clang-analyzer-unix.Malloc) */
 		if (!is_subscription(call))
 			continue;
-		/* Clear the protocol revision, so that rpc_result() does not
-		 * add another _meta member. */
+		/* For a stateless revision, rpc_result() would add another
+		 * _meta member, so clear the revision. */
 		call->reply.caller.revision = NULL;
 		buf_fmt(&b, "\"resultType\":\"complete\",\"_meta\":{"
 		    "\"" META_SUBSCRIPTION "\":%.*s}",

@@ -2,10 +2,10 @@
 #ifndef MCP_CALLS_H
 #define MCP_CALLS_H
 
-/* Open calls: requests without a response yet. They wait for their jobs (W),
- * can be cancelled (P8), and get progress messages (O7). In each turn,
- * calls_read() searches the new output of the jobs. Then calls_act() sends the
- * responses that wait.c finds to be due. */
+/* Open calls: requests not yet answered. They wait for their jobs (W), can be
+ * cancelled (P8), and report progress (O7). In each iteration of the event
+ * loop, calls_read() searches the jobs' new output. Then calls_act() sends the
+ * responses that are due according to wait.c. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,35 +16,38 @@
 #include "mcp/tools.h"
 #include "mcp/request.h"
 
-/* A client and its open calls. mcp.c fills in the members before `now`, and
- * keeps `now` and `queue_space` up to date. */
+/* A client and its open calls. mcp.c sets `options`, `caller`, `log_names`,
+ * `session` and `channel`, and updates `now` and `queue_space` in each
+ * iteration of the event loop. */
 struct client {
 	const struct options *options;
-	struct caller caller;         /* name, limits and protocol revision from
-	                               * the handshake */
+	struct caller caller;         /* the client's limits and protocol
+	                               * revision, determined by the
+	                               * handshake */
 	struct buf log_names;         /* client name and version for the log, as
 	                               * JSON members */
 	struct session *session;
 	struct rpc_channel channel;
-	int64_t now;                  /* time of this turn of the event loop, in
-	                               * ms */
-	size_t queue_space;           /* number of bytes of responses that can
-	                               * still be queued */
+	int64_t now;                  /* time of this iteration of the event
+	                               * loop, in ms */
+	size_t queue_space;           /* space left for responses in the
+	                               * transport's queue, in bytes */
 	struct list calls;            /* open calls, in the order of their
 	                               * requests */
-	int waits;                    /* number of open calls that started no
-	                               * job */
-	size_t bytes;                 /* size of the ids and progress tokens of
-	                               * all open calls, in bytes */
-	const struct job *just_read;  /* the task whose output was read in this
-	                               * turn of the event loop, or NULL */
+	int waits;                    /* number of open calls that run neither a
+	                               * command nor an edit of their own */
+	size_t bytes;                 /* total size of the ids and progress
+	                               * tokens of all open calls, in bytes */
+	const struct job *just_read;  /* the task whose output was read during
+	                               * this iteration of the event loop, or
+	                               * NULL */
 };
 
-/* Opens a call of a tool, or answers it at once. `token` is the token for
- * progress messages; it is ignored unless it is a string or an integer. Takes
- * ownership of the job, if there is one, and of the request's buffers. If there
- * are too many calls or memory is short, sends an error and returns false, and
- * the caller keeps ownership. */
+/* Opens a tool call, or answers it at once. `token` is the progress token. It
+ * is ignored unless it is a string or an integer. Takes ownership of the job,
+ * if there is one, and of the request's buffers. If too many calls are waiting
+ * or there is not enough memory, sends an error and returns false, and the
+ * caller keeps ownership. */
 bool calls_tool(struct client *, const struct reply *, struct json token,
                 const struct tool *, struct job *, const struct call_request *);
 /* Opens a subscription for a subscriptions/listen request. */
@@ -52,27 +55,30 @@ void calls_listen(struct client *, const struct reply *);
 
 /* Cancels the call with the given id, if there is one (P8). */
 void calls_cancel(struct client *, struct json id);
-/* Closes the call with the given id, because the client's timeout for it has
- * expired. The command of the call keeps running (E6). */
+/* Closes the call with the given id, whose client-side timeout has expired. The
+ * call's command keeps running (E6), except in a shared session. */
 void calls_abandon(struct client *, struct json id);
 /* Cancels the calls of the peer at the address `to`, which has disconnected
- * (E6). If `cancel` is false, its commands in the foreground keep running, but
- * no responses are sent. `now` is in ms. */
+ * (E6). If `cancel` is false, does not cancel calls with a foreground command:
+ * the command keeps running, but no response is sent. `now` is the current
+ * time, in ms. */
 void calls_forget(struct client *, void *to, bool cancel, int64_t now);
-/* Returns whether the peer at the address `to` has an open call. */
+/* Returns whether any call of the peer at the address `to` is still open. */
 bool calls_await(const struct client *, const void *to);
-/* Returns whether there is an open call other than a subscription. */
+/* Returns whether any call other than a subscription is still open. */
 bool calls_are_open(const struct client *);
 
 /* Adds the deadlines of the open calls to the poll set. */
 void calls_poll_add(struct client *, struct loop *);
-/* Searches the new output of the jobs. Must be called after session_read(). */
+/* Searches the jobs' new output for what the open calls are waiting for.
+ * Schedules progress messages that contain new output. Must be called after
+ * session_read(), which reads the output. */
 void calls_read(struct client *);
 /* Sends the results and progress messages that are due. Must be called after
  * session_act(). */
 void calls_act(struct client *);
-/* Sends the final results when the session closes. Each subscription ends with
- * a result (MCP 2026-07-28). */
+/* Sends all results that are due now that the session is closing. Also sends
+ * each subscription's final result, which MCP 2026-07-28 requires. */
 void calls_close(struct client *);
 /* Closes all calls without sending responses. */
 void calls_free(struct client *);

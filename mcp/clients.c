@@ -24,8 +24,8 @@ static const struct known_client known_clients[] = {
 	{ .name = NULL }               /* any other client */
 };
 
-/* Returns the row of the client with the given name, or the last row if the
- * name is unknown. */
+/* Returns the row of the client with the given name, or the last row, the
+ * default, if the name is unknown. */
 static const struct known_client *
 find_known_client(struct json name)
 {

@@ -11,50 +11,55 @@
 #include "json.h"
 #include "mcp/revisions.h"
 
-/* A client that boris recognises by its name */
+/* A client that boris recognises by its name. Each limit in this struct is a
+ * little lower than the real limit of the client. */
 struct known_client {
 	const char *name;            /* the name in clientInfo.name */
-	const char *extra_argument;  /* argument that the client adds to each
-	                              * call, or NULL */
-	int bytes;                   /* size above which the client truncates a
-	                              * text, less a margin, in bytes; 0 if it
-	                              * truncates no text */
-	int lines;                   /* number of lines above which the client
-	                              * truncates a text, less a margin; 0 if it
-	                              * truncates no text */
-	/* The client's timeout for a call, less a margin, in ms; 0 if there is
-	 * no timeout. After this time, boris sends the result, and a command
-	 * that still runs becomes a task. */
+	const char *extra_argument;  /* argument that the client adds to every
+	                              * call and boris ignores, or NULL */
+	int bytes;                   /* maximum size of a result's text that the
+	                              * client accepts in full, in bytes; 0 if
+	                              * unlimited */
+	int lines;                   /* maximum number of lines of a result's
+	                              * text that the client accepts in full; 0
+	                              * if unlimited */
+	/* The client's timeout for a call, in ms; 0 if it has none. When it
+	 * expires, boris sends the result so far, and a command that is still
+	 * running becomes a task. */
 	int call_limit;
-	bool takes_late_answer;      /* the client accepts a response after its
-	                              * timeout */
-	bool shows_data;             /* the client passes structured data to the
-	                              * model, with or instead of the text */
+	bool takes_late_answer;      /* whether the client accepts a response
+	                              * after its own timeout has expired */
+	bool shows_data;             /* whether the client passes structured
+	                              * data to the model, along with or instead
+	                              * of the result's text */
 };
 
 /* The client that sent a request. `revision` is NULL before the handshake. */
 struct caller {
 	const struct revision *revision;
-	const struct known_client *client;  /* row in the table of known
-	                                     * clients; never NULL */
-	bool shared;         /* the caller shares one session with other
+	const struct known_client *client;  /* the client's row in
+	                                     * known_clients[]; the last row if
+	                                     * it is unknown */
+	bool shared;         /* whether the caller shares one session with other
 	                      * clients */
-	bool data;           /* results contain structured data in addition to
-	                      * text */
+	bool data;           /* whether results contain structured data as well
+	                      * as text */
 	int64_t bytes;       /* maximum size of a result's text, in bytes; 0 if
-	                      * there is no limit */
+	                      * unlimited */
 	int64_t lines;       /* maximum number of lines of a result's text; 0 if
-	                      * there is no limit */
-	int64_t call_limit;  /* maximum time for which a call may be open, in
-	                      * ms; 0 if there is no limit */
+	                      * unlimited */
+	int64_t call_limit;  /* maximum time that a call may stay open, in ms; 0
+	                      * if unlimited */
 };
 
-/* Returns the caller with the given clientInfo, which may be JSON_NONE. Options
- * override the limits of the known client. */
+/* Looks up the client named in `info`, the clientInfo object or JSON_NONE.
+ * Returns a caller with that client's limits. The options --call-limit and
+ * --result-limit override these limits, and --structured overrides the default
+ * for structured data. */
 struct caller caller_find(const struct options *, const struct revision *,
                           struct json info, bool shared);
 
-/* Returns whether the caller uses a revision of MCP without a handshake. */
+/* Returns whether the caller uses an MCP revision that has no handshake. */
 bool caller_is_stateless(const struct caller *);
 
 #endif

@@ -20,20 +20,19 @@ enum { NAME_SHOWN = 120 };  /* maximum size of a client's name in the log, in
 #define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define META_CLIENT "io.modelcontextprotocol/clientInfo"
 
-/* A received message, and the response to it */
+/* A received message and the response to it */
 struct mcp_request {
 	struct client *client;
 	const struct rpc_message *message;
 	struct reply reply;
-	struct buf result;      /* members of the result, or data of the
-	                         * error */
-	int code;               /* code of the error */
-	struct buf error_text;  /* text of the error, if it is built at run
-	                         * time */
+	struct buf result;      /* members of the JSON-RPC result, or error
+	                         * data */
+	int code;               /* error code */
+	struct buf error_text;  /* error message, if it is built at run time */
 };
 
-/* Appends the client's name and version for the log, unless they are too long
- * (A1). */
+/* Appends the client's name and version as JSON members of a log entry. Omits
+ * any value that is too long or is not a string (A1). */
 static void
 put_client(struct buf *b, struct json info)
 {
@@ -49,7 +48,7 @@ put_client(struct buf *b, struct json info)
 /* -- Methods ----------------------------------------------------------- */
 
 /* Each function below handles one method. It sends the response, now or later,
- * and returns NULL. If the request is wrong, it returns an error text. */
+ * and returns NULL. If the request is invalid, it returns an error message. */
 
 static const char *
 respond(struct mcp_request *r)
@@ -80,8 +79,8 @@ do_initialize(struct mcp_request *r)
 	return respond(r);
 }
 
-/* Members of a result: how long and by whom it may be cached (MCP
- * 2026-07-28) */
+/* Members of a result that specify how long clients may cache it and who may
+ * share the cached copy (MCP 2026-07-28) */
 #define CACHING(scope) ",\"ttlMs\":3600000,\"cacheScope\":\"" scope "\""
 
 static const char *
@@ -122,7 +121,7 @@ do_listen(struct mcp_request *r)
 	return NULL;
 }
 
-/* Reports that the arguments of the call are wrong. */
+/* Answers a tool call whose arguments are invalid with an error result. */
 static void
 respond_bad_arguments(struct mcp_request *r)
 {
@@ -133,7 +132,7 @@ respond_bad_arguments(struct mcp_request *r)
 		session_mark_notes_reported(s);
 }
 
-/* Appends the sender's name and address to the log entry of a call (A1). */
+/* Appends the sender's name and address to a tool call's log entry (A1). */
 static void
 put_sender(struct buf *b, const struct mcp_request *r)
 {
@@ -184,7 +183,7 @@ do_call(struct mcp_request *r)
 	return NULL;
 }
 
-/* The methods of MCP. Each row says whether the method exists in revisions with
+/* The MCP methods. Each row records whether the method exists in revisions with
  * a handshake, without one, or in both, and which function handles it. */
 static const struct method {
 	const char *name;
@@ -219,8 +218,8 @@ find_method(struct json name, const struct caller *caller)
 	return NULL;
 }
 
-/* Rejects a request with an unknown protocol version. The error must contain
- * that version unchanged, even if it is long. */
+/* Rejects a request with an unknown protocol version. The error must repeat the
+ * version verbatim, however long it is. */
 static const char *
 reject_version(struct mcp_request *r, struct json version)
 {
@@ -234,8 +233,8 @@ reject_version(struct mcp_request *r, struct json version)
 }
 
 /* Reads the protocol version and the other _meta members of a stateless
- * request, and sets the caller (MCP 2026-07-28, basic; M8). Returns NULL, or
- * the text of an error. */
+ * request, and sets r->reply.caller (M8; MCP 2026-07-28, basic). Returns NULL,
+ * or an error message if a member is missing or invalid. */
 static const char *
 read_meta(struct mcp_request *r)
 {
@@ -260,7 +259,8 @@ read_meta(struct mcp_request *r)
 	return NULL;
 }
 
-/* Returns whether to reject a request that has no protocol version in _meta. */
+/* Returns whether a request must be rejected because its _meta contains no
+ * protocol version. */
 static bool
 needs_version(const struct rpc_message *m, const struct caller *caller)
 {
@@ -272,9 +272,9 @@ needs_version(const struct rpc_message *m, const struct caller *caller)
 	return caller->shared || !json_is(m->method, "ping");
 }
 
-/* Handles a request. Returns NULL, or the text of an error. A client may send
- * both stateless requests and requests that need a handshake (M3; MCP
- * 2026-07-28, versioning). */
+/* Handles a request. The same client may send both stateless requests and
+ * requests that use a revision with a handshake (M3; MCP 2026-07-28,
+ * versioning). Returns NULL, or an error message if the request is rejected. */
 static const char *
 handle_request(struct mcp_request *r)
 {
@@ -300,7 +300,7 @@ handle_request(struct mcp_request *r)
 }
 
 /* Reasons that clients give when they cancel a call because of a timeout. Any
- * other cancellation comes from a person or the model (E6). */
+ * other cancellation is assumed to come from the user or the model (E6). */
 static const char *const timeout_reasons[] = {
 	"Request timed out",          /* the TypeScript SDK, 1.32 */
 	"request timeout",            /* rmcp, the Rust SDK */

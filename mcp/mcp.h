@@ -2,9 +2,10 @@
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
 
-/* The methods of all MCP revisions. A client is one peer with one session over
- * any transport. The transport passes each message to mcp_handle(), and calls
- * mcp_poll_add() and mcp_dispatch() in every turn of the event loop. */
+/* Handles MCP messages of all protocol revisions, over any transport. The
+ * transport creates a client for each session with mcp_open(). It passes each
+ * received message to mcp_handle(), and calls mcp_poll_add() and mcp_dispatch()
+ * in each iteration of the event loop. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,46 +15,54 @@
 #include "base/options.h"
 #include "mcp/rpc.h"
 
-/* The kind of a client's connection. If the id of a request cannot be read, its
- * error has the id null over stdio, but no id over HTTP (MCP 2025-11-25,
+/* The peer that a client represents. The kind of peer determines what boris
+ * sends if it cannot read a request's id. Over stdio, the error response
+ * contains the member "id":null. Over HTTP, it omits the id (MCP 2025-11-25,
  * transports). */
 enum mcp_peer {
 	MCP_STDIO,       /* the peer on stdin and stdout */
-	MCP_HTTP,        /* a peer with an HTTP session (H5) */
-	MCP_HTTP_SHARED  /* all peers without an HTTP session; their calls run
-	                  * in parallel and share no current directory (H6) */
+	MCP_HTTP,        /* an HTTP peer that has a session (H5) */
+	MCP_HTTP_SHARED  /* all HTTP peers without a session; their calls run in
+	                  * parallel and share no current directory (H6) */
 };
 
-/* Opens a client. `send` sends messages to the client; its first argument is
- * `transport`. Returns NULL if no random number is available for the session
- * name. */
+/* Creates a client. `send` is called with `transport` as its first argument to
+ * send messages to the client. Returns NULL if no random number is available
+ * for the session's name. */
 struct client *mcp_open(const struct options *, enum mcp_peer, rpc_send *,
                         void *transport);
 void mcp_free(struct client *);  /* NULL is ignored */
 
-/* Handles a message. Its response, if it needs one, is sent to the address
- * `to`, now or later. `now` is in ms. Returns the state of the response. */
+/* Handles a message that was received at the time `now`, in ms. If the message
+ * needs a response, sends the response to the address `to`, now or in a later
+ * iteration of the event loop. Returns RPC_ANSWERED if the response has been
+ * sent, RPC_LATER if it will be sent later, and RPC_NO_ANSWER otherwise. */
 enum rpc_outcome mcp_handle(struct client *, void *to,
                             const struct rpc_message *, int64_t now);
 
-/* Appends an error response that the transport sends itself. `id` is the id of
- * the failed request, or JSON_NONE. */
+/* Appends an error response to the buffer, which the transport then sends. `id`
+ * is the failed request's id, or JSON_NONE. `code` is the JSON-RPC error code,
+ * and `text` is the error message. */
 void mcp_error(const struct client *, struct buf *, struct json id, int code,
                const char *text);
 
-/* `queue_space` is the number of response bytes that the transport can still
- * queue. Larger responses are sent in a later turn (P10). */
+/* mcp_poll_add() adds the client's descriptors and deadlines to the poll set.
+ * After poll(), mcp_dispatch() reads the commands' output, carries out the
+ * actions that are due, and sends responses. `queue_space` is the space left in
+ * the transport's queue, in bytes. When that space is used up, results are sent
+ * in a later iteration of the event loop (P10). */
 void mcp_poll_add(struct client *, size_t queue_space, struct loop *);
 void mcp_dispatch(struct client *, size_t queue_space, const struct loop *);
 
 /* Returns the memory that open calls use, in bytes. While they use more than
- * MCP_BACKLOG, the transport accepts no more calls (P10). A single message
- * cannot reach this limit. */
+ * MCP_BACKLOG bytes, the transport accepts no more calls (P10). A single call
+ * never uses that much memory. */
 enum { MCP_BACKLOG = 24 << 20 };
 size_t mcp_backlog(const struct client *);
 
-/* Terminates all commands (L1). Must be called at most once. Then the event
- * loop must keep serving the client until mcp_closed() returns true. */
+/* Terminates all commands (L1). Must be called at most once. Afterwards, the
+ * event loop must keep serving the client until mcp_closed() returns true.
+ * `now` is the current time, in ms. */
 void mcp_close(struct client *, int64_t now);
 bool mcp_closed(const struct client *);
 

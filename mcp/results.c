@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Writes the results of calls. The line that marks truncated output is written
- * by show_notice() in output/output.c and spool_report() in output/spool.c. */
+/* Writes the results of tool calls. A result contains a status, notes, and a
+ * command's output. If the output is truncated, a line in it reports the
+ * truncation. That line is written by show_notice() in output/output.c and
+ * spool_report() in output/spool.c. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "mcp/results.h"
@@ -17,22 +19,24 @@
 #include "session/secret.h"
 
 enum {
-	HEADINGS = 40,        /* size of the headings "stdout:" and "stderr:",
-	                       * in bytes */
-	FOREGROUND_END = 48,  /* maximum size of the text after each command in
-	                       * the list of foreground commands, in bytes */
-	LIST_END = 140,       /* maximum size of the text after a list of tasks,
-	                       * in bytes */
-	FACTS_MIN = 60,       /* minimum size of the lines before the output in
-	                       * a result, in bytes */
-	QUEUED_MIN = 100,     /* a note mentions the time in the queue if it is
-	                       * at least this long, in ms */
-	LINE_MIN = 68,        /* minimum size of a line in a list of tasks, in
-	                       * bytes */
-	HEADING_LINES = 20,   /* maximum number of lines in a result without its
-	                       * output (K3) */
-	FILES_FEW = 24,       /* minimum limit on open files needed to start a
-	                       * command */
+	HEADINGS = 40,        /* maximum combined size of the headings "stdout:"
+	                       * and "stderr:", in bytes */
+	FOREGROUND_END = 48,  /* number of bytes reserved after each foreground
+	                       * command in a list, for its run time and the
+	                       * number of waiting calls */
+	LIST_END = 140,       /* maximum size of the text that follows a task
+	                       * list, in bytes */
+	FACTS_MIN = 60,       /* minimum number of bytes to reserve in a result
+	                       * for the status, exit code, task id and
+	                       * directory */
+	QUEUED_MIN = 100,     /* shortest queueing time that a note reports, in
+	                       * ms */
+	LINE_MIN = 68,        /* minimum size to which a line in a task list is
+	                       * shortened, in bytes */
+	HEADING_LINES = 20,   /* maximum number of lines in a result, not
+	                       * counting the lines of stdout and stderr (K3) */
+	FILES_FEW = 24,       /* lowest open-file limit with which a command can
+	                       * be started */
 	ENDED_SHOWN = 60,     /* maximum number of characters of a command shown
 	                       * in a note */
 	/* Maximum size of a command in a note, in bytes. With it, the notes of
@@ -44,33 +48,35 @@ enum {
 	ENDED_BYTES = 104
 };
 
-/* A result under construction, as text and as structured data (B6) */
+/* A result being built, both as text and as structured data (B6) */
 struct result {
 	const struct caller *caller;
 	struct session *session;
 	const struct call_request *request;
 	struct job *job;
 	int64_t now;
-	bool starts_job;    /* this call started the job */
+	bool starts_job;    /* whether this call started the job */
 	enum results_about about;
-	bool is_task;       /* the job is a task */
-	bool reads_task;    /* `about` is ABOUT_TASK_STATE */
-	bool ended;         /* the result reports the end of the job */
+	bool is_task;       /* whether the job is a task */
+	bool reads_task;    /* whether `about` is ABOUT_TASK_STATE */
+	bool ended;         /* whether the result reports the job's end */
 	struct buf heading; /* the first sentence of the result; usually
 	                     * empty */
-	struct buf notes;   /* all other notes, separated by "; " */
-	size_t events;      /* size of the notes at the end of `notes` that
-	                     * later results do not repeat, in bytes */
+	struct buf notes;   /* all notes for the result, separated by "; " */
+	size_t events;      /* size of the one-time notes at the end of `notes`,
+	                     * in bytes; no later result repeats them */
 	struct buf text, data;
 };
 
-/* The two buf_fmt() arguments that make %-.*s append the start of a text from
- * the client. The flag - escapes control characters; see base/fmt.h. */
+/* Expands to the two buf_fmt() arguments for a %-.*s conversion, which appends
+ * the first COMMAND_SHOWN characters of `text`. The text comes from the client,
+ * so the flag '-' escapes its control characters; see base/fmt.h. */
 #define SHOWN(text) (int)utf8_cut((text), COMMAND_SHOWN), (text)->data
 
-/* Shortens a text to `max` bytes, at least 3. Replaces bytes before the last
- * `keep` bytes with "...". If `keep` is too large for that, cuts off the end of
- * the text instead. */
+/* Shortens text to at most `max` bytes, which must be 3 or more. Keeps its
+ * beginning and its last `keep` bytes, and replaces the middle with "...". If
+ * `max` is too small for `keep` bytes and "...", keeps only the beginning,
+ * followed by "...". */
 static void
 cut_before(struct buf *text, size_t keep, size_t max)
 {
@@ -87,7 +93,8 @@ cut_before(struct buf *text, size_t keep, size_t max)
 	text->len = end + 3 + kept;
 }
 
-/* Shortens the part of a text after the offset `from` to `max` bytes. */
+/* Shortens the part of the text from the offset `from` to the end to at most
+ * `max` bytes. */
 static void
 cut_line(struct buf *text, size_t from, size_t max)
 {
@@ -98,7 +105,7 @@ cut_line(struct buf *text, size_t from, size_t max)
 	text->len = from + line.len;
 }
 
-/* Appends the start of a command or a description for a note. */
+/* Appends a command or a description, shortened to fit in a note. */
 static void
 put_short(struct buf *b, const struct buf *text)
 {
@@ -108,8 +115,8 @@ put_short(struct buf *b, const struct buf *text)
 	cut_line(b, from, ENDED_BYTES);
 }
 
-/* Shortens a text to the maximum size for the client (K3). Keeps its last
- * `keep` bytes. */
+/* Shortens a result's text to the maximum size that the client accepts (K3).
+ * Keeps the text's beginning and its last `keep` bytes. */
 static void
 cut_text(struct buf *text, const struct caller *caller, size_t keep)
 {
@@ -118,7 +125,7 @@ cut_text(struct buf *text, const struct caller *caller, size_t keep)
 }
 
 /* Appends a file name as printable text. Shortens a long name in the middle, so
- * that the sentence around it fits in a result (K3). */
+ * that the message that contains it fits in a result (K3). */
 static void
 put_name(struct buf *b, const struct caller *caller, const char *name)
 {
@@ -135,8 +142,9 @@ put_name(struct buf *b, const struct caller *caller, const char *name)
 	b->len = from + shown.len;
 }
 
-/* Appends the members of a tool result, and frees the text and the data. A
- * result without data is an error. */
+/* Appends the members of a tool result to `b`, then frees `text` and `data`. If
+ * `data` is empty, marks the result as an error, because only errors have no
+ * structured data. */
 static void
 put_result(struct buf *b, const struct caller *caller, struct buf *text,
            struct buf *data)
@@ -159,13 +167,14 @@ put_result(struct buf *b, const struct caller *caller, struct buf *text,
 
 /* -- Notes ------------------------------------------------------------- */
 
-/* Notes contain facts that the model needs in addition to the output, and say
- * what it can do next (B7). Each note is a short sentence. */
+/* A note is a short sentence for the AI model that called the tool. It reports
+ * a fact that is not evident from the output, or suggests what the model can do
+ * next (B7). The note_...() functions add notes to a result. */
 static const char separator[] = "; ";
 
 static void note(struct buf *notes, const char *format, ...) FMT_CHECKED(2, 3);
 
-/* Appends a note, after a separator if it is not the first. */
+/* Appends a note, preceded by a separator unless it is the first note. */
 static void
 note(struct buf *notes, const char *format, ...)
 {
@@ -178,8 +187,8 @@ note(struct buf *notes, const char *format, ...)
 	va_end(arguments);
 }
 
-/* Adds a note that a task has ended, or that boris could not terminate it after
- * its timeout (T8). */
+/* Adds a note saying that a task has ended, or that boris could not terminate
+ * it after its timeout (T8). */
 static void
 note_ended_task(struct buf *b, const struct job *job)
 {
@@ -196,7 +205,8 @@ note_ended_task(struct buf *b, const struct job *job)
 	buf_free(&purpose);
 }
 
-/* Adds a note that boris could not terminate a cancelled command (E12). */
+/* Adds a note saying that boris could not terminate a cancelled command
+ * (E12). */
 static void
 note_cancelled_survivor(struct buf *b, const struct job *job)
 {
@@ -210,7 +220,7 @@ note_cancelled_survivor(struct buf *b, const struct job *job)
 	buf_free(&command);
 }
 
-/* Adds notes about ended tasks that no result has reported yet (T8). */
+/* Adds notes about ended tasks not yet reported in any result (T8). */
 static void
 note_ended(struct buf *b, struct session *s)
 {
@@ -227,8 +237,9 @@ note_ended(struct buf *b, struct session *s)
 		    n - SESSION_ENDS_REPORTED);
 }
 
-/* Adds notes about cancelled commands that boris could not terminate (E12). If
- * this result has no space for all of them, later results report the others. */
+/* Adds notes about cancelled commands that boris could not terminate (E12). One
+ * result reports at most SESSION_SURVIVORS_REPORTED of these commands, and
+ * later results report the rest. */
 static void
 note_survivors(struct buf *b, struct session *s)
 {
@@ -243,7 +254,8 @@ note_survivors(struct buf *b, struct session *s)
 	}
 }
 
-/* Adds a note if boris could not terminate a process of the command (E12). */
+/* Adds a note if boris could not terminate one of the command's processes
+ * (E12). */
 static void
 note_survivor(struct result *r)
 {
@@ -256,8 +268,8 @@ note_survivor(struct result *r)
 	buf_free(&survivor);
 }
 
-/* Adds a note about a command whose call has exceeded the client's timeout:
- * whether the command still runs, or how it ended (E6). */
+/* Adds a note about the command of a call that exceeded the client's timeout:
+ * whether the command is still running, or how it ended (E6). */
 static void
 note_abandoned_call(struct buf *b, const struct job *job)
 {
@@ -286,9 +298,9 @@ note_abandoned_call(struct buf *b, const struct job *job)
 	buf_free(&command);
 }
 
-/* Adds notes about the commands of calls that exceeded the client's timeout
- * (E6). If this result has no space for all of them, later results report the
- * others. */
+/* Adds notes about calls that exceeded the client's timeout, and about their
+ * commands (E6). One result reports at most SESSION_ABANDONED_REPORTED of these
+ * calls, and later results report the rest. */
 static void
 note_abandoned(struct buf *b, struct session *s)
 {
@@ -303,8 +315,9 @@ note_abandoned(struct buf *b, struct session *s)
 	}
 }
 
-/* Adds notes about other commands of the session. Later results do not repeat
- * these notes. */
+/* Adds notes about events in the session: calls that exceeded the client's
+ * timeout, tasks that have ended, and cancelled commands that boris could not
+ * terminate. Later results do not repeat these notes. */
 static void
 note_session(struct buf *b, struct session *s)
 {
@@ -313,8 +326,8 @@ note_session(struct buf *b, struct session *s)
 	note_survivors(b, s);
 }
 
-/* If the timeout that expired was shorter than a second, adds a note that
- * timeouts are in milliseconds (B7). */
+/* If the expired timeout was under one second, adds a note saying that timeouts
+ * are in milliseconds (B7). */
 static void
 note_unit(struct buf *b, const struct job *job)
 {
@@ -322,8 +335,9 @@ note_unit(struct buf *b, const struct job *job)
 		note(b, "timeout is in milliseconds");
 }
 
-/* Adds a note that a command was terminated because of the client's timeout
- * (E6, K2). note_limits() adds why it could not become a task. */
+/* Adds a note saying that a command was terminated because of the client's
+ * timeout for the call (E6, K2). note_limits() adds a note explaining why the
+ * command could not continue as a task. */
 static void
 note_ended_with_call(struct buf *b, const struct job *job)
 {
@@ -354,7 +368,7 @@ note_ended_with_call(struct buf *b, const struct job *job)
 		    fmt_seconds(job->call_limit));
 }
 
-/* Adds a note that the timeout of a task has expired (E5, T5). */
+/* Adds a note saying that a task's timeout has expired (E5, T5). */
 static void
 note_task_timeout(struct buf *b, const struct job *job)
 {
@@ -374,8 +388,8 @@ note_task_timeout(struct buf *b, const struct job *job)
 		note_unit(b, job);
 }
 
-/* Writes a heading that the timeout of a command in the foreground has
- * terminated it (B), and adds notes about the timeout. */
+/* Writes a heading saying that a foreground command has timed out (B). Adds
+ * notes on how to run longer commands. */
 static void
 note_timeout(struct result *r)
 {
@@ -387,8 +401,9 @@ note_timeout(struct result *r)
 	    "for interactive programs");
 }
 
-/* Adds notes about timeouts that have expired or were reduced (E5, K2), and
- * about the maximum number of tasks. */
+/* Adds notes about limits that affected the command: a timeout that expired or
+ * was reduced (E5, K2), or the maximum number of running tasks. Also adds a
+ * note if the command was terminated because the session was closed. */
 static void
 note_limits(struct result *r)
 {
@@ -411,8 +426,8 @@ note_limits(struct result *r)
 		note(b, "the session was closed");
 }
 
-/* Adds a note that a process group of the terminal is stopped. The note names
- * the signal and says how to continue the group. */
+/* If a process group in the terminal is stopped, adds a note that names the
+ * signal, if it is known, and tells the model what to do. */
 static void
 note_stopped(struct result *r)
 {
@@ -446,9 +461,10 @@ note_stopped(struct result *r)
 	note(b, "continue it with: kill -CONT -- -%d", group);
 }
 
-/* Adds a note that a command in the foreground has become a task, and how to
- * wait for it or terminate it. Either its timeout has expired (E5), or its
- * client no longer waits (K2). */
+/* Adds notes about a foreground command that has become a task: why it did, and
+ * how to wait for it or terminate it. A command becomes a task when its timeout
+ * expires (E5) or when the client is about to stop waiting for the response
+ * (K2). */
 static void
 note_hand_over(struct result *r)
 {
@@ -471,8 +487,8 @@ note_hand_over(struct result *r)
 	    job->exec.pid);
 }
 
-/* Adds a note that the wait has ended because of the client's timeout for calls
- * (K2). */
+/* Adds a note saying that the wait ended because of the client's timeout for
+ * the call (K2). */
 static void
 note_wait_ended(struct buf *b, const struct caller *caller)
 {
@@ -480,8 +496,9 @@ note_wait_ended(struct buf *b, const struct caller *caller)
 	    "wait again", fmt_seconds(caller->call_limit));
 }
 
-/* Adds a note that the terminal waits for input (I3). The note is short if
- * `reported` is set, because an earlier result has explained how to respond. */
+/* Adds a note saying that the program is, or may be, waiting for input (I3). If
+ * `reported` is set, the note is short, because an earlier result has already
+ * explained how to respond. */
 static void
 note_prompt(struct buf *b, const struct prompt *p, bool reported)
 {
@@ -499,7 +516,7 @@ note_prompt(struct buf *b, const struct prompt *p, bool reported)
 		    "input and this task_id");
 }
 
-/* Appends a word of a shell command, with quotes if necessary. */
+/* Appends a word of a shell command, quoting it if necessary. */
 static void
 put_word(struct buf *b, const char *word)
 {
@@ -519,8 +536,8 @@ put_word(struct buf *b, const char *word)
 	buf_putc(b, '\'');
 }
 
-/* Adds a note on how a person can type the secret that the terminal asks for
- * (I5). */
+/* Adds a note explaining how the user can type the secret that the program is
+ * asking for (I5). */
 static void
 note_secret(struct buf *b, const struct job *job)
 {
@@ -540,8 +557,8 @@ note_secret(struct buf *b, const struct job *job)
 	buf_free(&dir);
 }
 
-/* Adds notes about a running task: why the result was sent now, what to do
- * next, and whether the terminal waits for input. */
+/* Adds notes about a running task: why the result is being sent now, what to do
+ * next, and whether the terminal is waiting for input. */
 static void
 note_running(struct result *r)
 {
@@ -578,8 +595,8 @@ note_running(struct result *r)
 		note_secret(b, job);
 }
 
-/* Adds a note that the text of `until` was not printed, with possible reasons
- * (W3). */
+/* Adds notes saying that the text given as `until` was not printed, and listing
+ * possible reasons (W3). */
 static void
 note_until_missed(struct result *r)
 {
@@ -602,7 +619,8 @@ note_until_missed(struct result *r)
 		    "may buffer its output (use stdbuf -oL or tty)");
 }
 
-/* Notes about why the working directory was not updated, and what to do (D2) */
+/* Explanations of why the working directory was not updated, and what to do
+ * about it (D2) */
 static const char *const reports[] = {
 	[REPORT_NO_FD] = "the working directory was not updated, because the "
 	    "limit on open files (ulimit -n) is too low",
@@ -615,8 +633,8 @@ static const char *const reports[] = {
 	    "shell did not report it; use cd in a separate command"
 };
 
-/* Adds a note that processes of the command are still running, and how to
- * terminate them (E4). */
+/* Adds a note saying that some of the command's processes are still running,
+ * with instructions for terminating them (E4). */
 static void
 note_orphans(struct buf *b, const struct exec *x)
 {
@@ -628,7 +646,7 @@ note_orphans(struct buf *b, const struct exec *x)
 		    "output is not shown; stop them with: kill -- -%d", x->pid);
 }
 
-/* Adds notes about the end of the command and about its processes that are
+/* Adds notes on how the command ended and on any of its processes that are
  * still running. */
 static void
 note_end(struct result *r)
@@ -676,14 +694,16 @@ note_events(struct result *r)
 
 /* -- Lists of tasks ---------------------------------------------------- */
 
-/* Returns the maximum size of a line in the list of tasks, in bytes, so that
- * the complete list fits in a result (K3). */
+/* Returns the maximum size of a line in the task list, in bytes, chosen so that
+ * the complete list fits in a result (K3). The returned size is never less than
+ * LINE_MIN. */
 static size_t
 line_max(const struct result *r)
 {
 	int64_t left = r->caller->bytes - LIST_END - (int64_t)r->text.len -
 	    (int64_t)r->notes.len;
-	int lines = 1;  /* one line for the number of waiting calls */
+	int lines = 1;  /* for the line that reports the number of waiting
+	                 * calls */
 	const struct job *running = NULL;
 	struct job *job = NULL;
 
@@ -720,7 +740,7 @@ put_task_data(struct result *r, const struct job *job)
 	buf_fmt(d, "}");
 }
 
-/* Appends a task to the text, as a line of at most `max` bytes. */
+/* Appends to the text a line of at most `max` bytes that describes a task. */
 static void
 put_task_line(struct result *r, const struct job *job, size_t max)
 {
@@ -748,7 +768,8 @@ put_task_line(struct result *r, const struct job *job, size_t max)
 	buf_free(&purpose);
 }
 
-/* Appends all tasks, or only the running ones, to the text and the data. */
+/* Appends all tasks, or only the running ones, to both the text and the
+ * structured data of the result. */
 static void
 list_tasks(struct result *r, bool running)
 {
@@ -765,8 +786,8 @@ list_tasks(struct result *r, bool running)
 		buf_fmt(&r->text, r->text.len > 0 ? "\nno tasks" : "no tasks");
 }
 
-/* Appends the commands in the foreground, one on each line of at most `max`
- * bytes, and the number of calls that wait for them (T7). */
+/* Appends a line of at most `max` bytes for each foreground command, and the
+ * number of calls waiting for these commands to end (T7). */
 static void
 list_foreground(struct result *r, size_t max)
 {
@@ -825,7 +846,7 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 
 /* -- Errors ------------------------------------------------------------ */
 
-/* Appends a line with the notes about other commands of the session. */
+/* Appends a line containing the notes from note_session(), if there are any. */
 static void
 put_events(struct buf *text, struct session *s)
 {
@@ -851,8 +872,8 @@ results_error(struct buf *b, const struct caller *caller, struct session *s,
 	put_result(b, caller, text, &none);
 }
 
-/* Errors of system calls, and what the model can do about them. `why` replaces
- * an unclear text of strerror(). */
+/* System call errors and what the model can do about them. `why` replaces
+ * strerror()'s text where that text is unclear. */
 enum subject { REASON_ANY, REASON_EDIT, REASON_INPUT };
 static const struct reason {
 	enum subject about;
@@ -900,8 +921,8 @@ find_reason(enum subject about, int error)
 	return NULL;
 }
 
-/* Returns whether the limit on open files is too low for any command, even if
- * no other command runs. If so, sets *limit to that limit. */
+/* Returns whether the open-file limit is too low to start a command, even if no
+ * other command is running. If so, stores the limit in *limit. */
 static bool
 permits_few_files(int64_t *limit)
 {
@@ -913,8 +934,9 @@ permits_few_files(int64_t *limit)
 	return true;
 }
 
-/* Sets *text to the reason for an error and what the model can do about it.
- * Returns the text as a string. */
+/* Replaces the contents of `text` with the reason for an error and with advice
+ * on what to do next. `error` is an errno value. Returns the new contents as a
+ * string. */
 static const char *
 reason_text(struct buf *text, enum subject about, int error)
 {
@@ -989,7 +1011,7 @@ results_no_task(struct buf *b, const struct caller *caller, struct session *s,
 	results_error(b, caller, s, t);
 }
 
-/* Adds a note about what to do when the maximum number of tasks is running
+/* Adds a note on what to do when the maximum number of tasks is already running
  * (T2). */
 static void
 note_end_one(struct buf *t, const struct session *s)
@@ -999,8 +1021,8 @@ note_end_one(struct buf *t, const struct session *s)
 	    : "stop one with kill_pid, or wait until one ends");
 }
 
-/* Writes an error: the task was not started, because the maximum number of
- * tasks is running (T2). */
+/* Writes an error saying that a task was not started because the maximum number
+ * of tasks is already running (T2). */
 static void
 put_too_many_tasks(struct result *r, const struct job *job)
 {
@@ -1013,8 +1035,8 @@ put_too_many_tasks(struct result *r, const struct job *job)
 		list_tasks(r, true);
 }
 
-/* Writes an error: the command was not started in time. The error says what the
- * command waited for (K2). */
+/* Writes an error saying that a command was not started in time, and naming
+ * what it was waiting for (K2). */
 static void
 put_not_started(struct buf *t, const struct session *s, const struct job *job)
 {
@@ -1047,7 +1069,8 @@ put_not_started(struct buf *t, const struct session *s, const struct job *job)
 	}
 }
 
-/* Writes an error: boris cannot change to the working directory (D5, D7). */
+/* Writes an error saying that boris cannot change to a command's working
+ * directory (D5, D7). */
 static void
 put_bad_dir(struct result *r, const struct job *job, const char *why)
 {
@@ -1118,7 +1141,7 @@ results_rejected(struct buf *b, const struct caller *caller, struct session *s,
 
 /* -- Edits ------------------------------------------------------------- */
 
-/* Appends the line numbers of the occurrences found by an edit. */
+/* Appends to `b` the line numbers of the occurrences found by an edit. */
 static void
 put_line_numbers(struct buf *b, const struct edit *e)
 {
@@ -1227,7 +1250,8 @@ results_edit(struct buf *b, const struct caller *caller, struct session *s,
 
 /* -- Commands and tasks ------------------------------------------------ */
 
-/* Appends the heading and the notes to the structured data as one string. */
+/* Appends the heading and the notes, joined into one string, to the structured
+ * data of the result. */
 static void
 put_notes_data(struct result *r)
 {
@@ -1242,7 +1266,9 @@ put_notes_data(struct result *r)
 	buf_free(&all);
 }
 
-/* Appends the members of the structured data before the output. */
+/* Appends everything except the output to the structured data of the result,
+ * such as the job's status, notes and run time. The output itself is appended
+ * by put_output(). */
 static void
 put_facts_data(struct result *r)
 {
@@ -1266,7 +1292,8 @@ put_facts_data(struct result *r)
 	json_put_number(d, "elapsed_ms", job_elapsed(job, r->now));
 }
 
-/* Appends a line with the exit code and the signal's name. */
+/* Appends a line with the command's exit code. If the command's shell was
+ * killed by a signal, the line also names the signal. */
 static void
 put_exit_code(struct buf *t, const struct exec *x)
 {
@@ -1279,9 +1306,9 @@ put_exit_code(struct buf *t, const struct exec *x)
 		buf_fmt(t, "exit_code: %d", x->status);
 }
 
-/* Shortens the lines before the output, so that a quarter of the result is left
- * for the output (K3). `tail` is the size of the lines after the line with the
- * current directory, in bytes. */
+/* Shortens the lines that precede the output in a result, so that at least a
+ * quarter of the result is left for the output (K3). `tail` is the combined
+ * size in bytes of the last of these lines, the run time and the notes. */
 static void
 cut_facts(struct result *r, size_t tail)
 {
@@ -1289,14 +1316,16 @@ cut_facts(struct result *r, size_t tail)
 
 	if (r->caller->bytes == 0)
 		return;
-	/* Keep the lines after the line with the current directory. If they are
-	 * too long, keep only the notes that no later result repeats. */
+	/* If possible, keep the run time and all notes, and shorten the lines
+	 * above them. If the notes are too long for that, keep only the
+	 * one-time notes, which come last. */
 	if (tail + FACTS_MIN >= max)
 		tail = r->events;
 	cut_before(&r->text, tail, max);
 }
 
-/* Writes the lines of the text before the output. */
+/* Writes the lines that precede the output in a result: the status or exit
+ * code, the task id, the directory, the run time and the notes. */
 static void
 put_facts(struct result *r)
 {
@@ -1338,7 +1367,7 @@ struct shown {
 	struct output_view view;
 };
 
-/* Sets the text of a stream, within the given limits. */
+/* Sets s->text to the output of a stream, truncated to the given bounds. */
 static void
 show_stream(const struct result *r, struct shown *s,
             const struct output_bounds *bounds)
@@ -1351,9 +1380,9 @@ show_stream(const struct result *r, struct shown *s,
 	s->lines = buf_lines(s->text.data, s->text.len);
 }
 
-/* Returns how to truncate stdout or stderr. Arguments of this call override
- * those of the call that started the command. By default, only the end of the
- * output of a running command is shown (T3). */
+/* Returns how to truncate stdout or stderr. The arguments of the call being
+ * answered override those of the call that started the command. By default,
+ * only the end of a running command's output is shown (T3). */
 static struct output_bounds
 choose_bounds(const struct result *r, const struct output *text)
 {
@@ -1365,8 +1394,8 @@ choose_bounds(const struct result *r, const struct output *text)
 		bounds.mode = TRUNCATE_RECENT;
 	if (req->limit > 0) {
 		bounds.limit = req->limit;
-		/* A limit in characters replaces TRUNCATE_RECENT, which has its
-		 * own limit. */
+		/* TRUNCATE_RECENT shows at most 10,000 characters, so use
+		 * TRUNCATE_TAIL, which allows up to `limit` characters. */
 		bounds.mode = ended ? bounds.mode : TRUNCATE_TAIL;
 	}
 	if (req->truncates)
@@ -1385,8 +1414,8 @@ share(int64_t all, int64_t other)
 	return all - other > 1 ? all - other : 1;
 }
 
-/* Sets the texts of both streams, truncated so that together they fit in a
- * result (K3). */
+/* Sets the text of each stream, truncated so that both texts fit in one result
+ * (K3). */
 static void
 show_streams(const struct result *r, struct shown s[2])
 {
@@ -1413,7 +1442,8 @@ show_streams(const struct result *r, struct shown s[2])
 	}
 }
 
-/* Appends both output streams to the text and the data. */
+/* Appends stdout and stderr to both the text and the structured data of the
+ * result. */
 static void
 put_output(struct result *r)
 {
@@ -1468,9 +1498,8 @@ results_job(struct buf *b, const struct caller *caller, struct session *s,
 	    .is_task = job_has_id(job), .about = results_about(job, request) };
 
 	r.reads_task = r.about == ABOUT_TASK_STATE;
-	/* If the call started a task or its command has become a task, the
-	 * result reports the task as running, even if it has just ended. A
-	 * later result reports the end. */
+	/* A result that reports a new task describes it as running, even if the
+	 * task has already ended. A later result reports the task's end. */
 	r.ended = job->state == JOB_FINISHED &&
 	    (r.reads_task || r.about == ABOUT_COMMAND_END);
 	note_limits(&r);

@@ -7,8 +7,8 @@
 
 #include "base/fmt.h"
 
-/* All MCP revisions: first those without a handshake, then those with one, each
- * from newest to oldest */
+/* All MCP revisions: those without a handshake, then those with one, newest
+ * first in each group */
 static const struct revision revisions[] = {
 	{ .name = "2026-07-28", .stateless = true },
 	{ .name = "2025-11-25" },

@@ -4,8 +4,8 @@
 #include "mcp/rpc.h"
 
 enum {
-	ENVELOPE = 512,   /* maximum size of a response without its id, data and
-	                   * result, in bytes */
+	ENVELOPE = 512,   /* maximum size of a response without its id, result
+	                   * and error data, in bytes */
 	ID_WITHIN = 4096  /* number of bytes at the start of a message that are
 	                   * searched for its id (P5) */
 };
@@ -70,8 +70,8 @@ rpc_first_id(const char *text, size_t len)
 	id = found[0];
 	response = found[1].text == NULL &&
 	    (found[2].text != NULL || found[3].text != NULL);
-	/* Leave out the id of a response. The client could mistake the error
-	 * for the response to a request from boris. */
+	/* Do not reuse a response's id in an error about it. The client could
+	 * take the error for the response to one of its own requests. */
 	if (response || id.len == 0 || !is_id(id))
 		return (struct json){ NULL, 0 };
 	return id;
@@ -94,7 +94,7 @@ rpc_wrong_envelope(const struct rpc_message *m)
 	return NULL;
 }
 
-/* Appends the start of a response, up to its id. */
+/* Begins a response: appends the JSON-RPC version and the id. */
 static void
 put_head(struct buf *b, const struct rpc_channel *c, struct json id)
 {
@@ -111,8 +111,9 @@ void
 rpc_put_error(struct buf *b, const struct rpc_channel *c, struct json id,
               int code, const char *message, const struct buf *data)
 {
-	/* The data can be large, since it may contain text from the client. If
-	 * memory is short, send the error without it (E7). */
+	/* The error data can be large, because it may contain text supplied by
+	 * the client. If there is not enough memory for the data, send the
+	 * error without it (E7). */
 	if (data != NULL && !buf_reserve(b, ENVELOPE +
 	    JSON_GROWTH * RPC_ID_MAX + data->len))
 		data = NULL;
@@ -158,7 +159,7 @@ rpc_error(const struct reply *r, int code, const char *message,
 	buf_free(&b);
 }
 
-/* The members at the start of every result for a stateless request */
+/* The members that begin every result of a stateless request */
 #define STATELESS_MEMBERS "\"resultType\":\"complete\"," \
 	"\"_meta\":{\"io.modelcontextprotocol/serverInfo\":" \
 	MCP_SERVER_INFO "},"

@@ -3,7 +3,8 @@
 #define MCP_RPC_H
 
 /* JSON-RPC 2.0 as used by MCP: parses messages, writes responses, and passes
- * them to the transport. The values of a parsed message point into its text. */
+ * the responses to the transport. The values of a parsed message point into the
+ * message's text. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,8 +17,8 @@
 	"{\"name\":\"boris\",\"version\":\"" BORIS_VERSION "\"}"
 #define RPC_META_VERSION "io.modelcontextprotocol/protocolVersion"
 
-/* Error codes of JSON-RPC 2.0 (section 5.1) and of MCP 2026-07-28
- * (versioning) */
+/* The error codes of JSON-RPC 2.0 (section 5.1), plus MCP's code for an
+ * unsupported protocol version (MCP 2026-07-28, versioning) */
 enum {
 	JSONRPC_PARSE_ERROR = -32700, JSONRPC_INVALID_REQUEST = -32600,
 	JSONRPC_NO_METHOD = -32601, JSONRPC_INVALID_PARAMS = -32602,
@@ -36,38 +37,42 @@ struct rpc_message {
 	                       * not JSON */
 	struct json jsonrpc, id, method, params;
 	struct json meta, name, arguments;  /* members of params */
-	struct json version;  /* protocol revision in _meta; stateless requests
-	                       * contain it */
-	const char *address;  /* address of the sender, set by the transport; or
-	                       * NULL */
+	struct json version;  /* protocol version given in _meta by a stateless
+	                       * request */
+	const char *address;  /* the sender's address, set by the transport;
+	                       * NULL over stdio */
 };
 
-/* Parses a message. The text need not be valid JSON. */
+/* Parses a JSON-RPC message. The text need not be valid JSON. */
 void rpc_parse(struct rpc_message *, const char *text, size_t len);
 
-/* Finds the id in the start of a message that was not read completely. Returns
- * JSON_NONE if the id is not in the first 4 KiB, or if the message is a
+/* Finds the id of a message of which only the beginning has been read. Returns
+ * JSON_NONE if the first 4 KiB contain no valid id, or if the message is a
  * response. */
 struct json rpc_first_id(const char *text, size_t len);
 
-/* Returns whether the message is a request: it has a method and an id. */
+/* Returns whether the message is a request, that is, whether it contains both a
+ * method and an id. */
 bool rpc_is_request(const struct rpc_message *);
-/* Returns whether the message is a response: it has a result or an error. */
+/* Returns whether the message is a response, that is, whether it contains a
+ * result or an error, and no method. */
 bool rpc_is_response(const struct rpc_message *);
 
-/* Checks the members of the message (JSON-RPC 2.0, sections 4 and 5). Returns
- * the text of an error, or NULL if they are correct. */
+/* Checks the JSON members that every request and notification must contain
+ * (JSON-RPC 2.0, sections 4 and 5). Returns NULL if they are valid. Otherwise,
+ * returns an error message. */
 const char *rpc_wrong_envelope(const struct rpc_message *);
 
 /* -- Responses --------------------------------------------------------- */
 
-/* The kind of an outgoing message */
+/* The kind of message that boris sends to the client. Over HTTP, the status of
+ * an error response depends on this kind. */
 enum rpc_kind {
-	RPC_RESPONSE,   /* a result, or an error response to a stateless request
-	                 * whose _meta is correct */
-	RPC_REJECTION,  /* any other error */
-	RPC_NOTICE,     /* a notification about an open request, other than
-	                 * progress */
+	RPC_RESPONSE,   /* the result of a request, or the error response to a
+	                 * stateless request whose _meta is valid */
+	RPC_REJECTION,  /* any other error response */
+	RPC_NOTICE,     /* a notification, other than progress, about an open
+	                 * request */
 	RPC_PROGRESS    /* a progress notification, the only message that may be
 	                 * dropped */
 };
@@ -76,8 +81,8 @@ enum rpc_kind {
  * the request; over HTTP, it is NULL after the connection has been closed.
  * `error` is the JSON-RPC error code, or 0. The function may append to the
  * message or take over its memory; the caller frees the rest. Returns false if
- * the message is not sent: memory is short, the connection is closed, or the
- * message is progress for a slow client. */
+ * the message is not sent: there is not enough memory, the connection is
+ * closed, or the message is a progress notification for a slow client. */
 typedef bool rpc_send(void *transport, void *to, enum rpc_kind, int error,
                       struct buf *message);
 
@@ -92,28 +97,30 @@ enum rpc_outcome {
 struct rpc_channel {
 	rpc_send *send;
 	void *transport;           /* the first argument of send() */
-	bool null_id;              /* if the id of a request cannot be read, its
-	                            * error has "id":null (JSON-RPC 2.0, section
-	                            * 5) instead of no id */
+	bool null_id;              /* whether the error for a request whose id
+	                            * cannot be read contains "id":null
+	                            * (JSON-RPC 2.0, section 5) rather than no
+	                            * id */
 	enum rpc_outcome outcome;  /* state of the response to the current
 	                            * message */
 };
 
-/* Everything that is needed to respond to a request */
+/* Everything needed to respond to a request */
 struct reply {
 	struct rpc_channel *channel;
-	void *to;        /* address of the client, for the transport */
+	void *to;        /* address to which the transport sends the response */
 	struct caller caller;
-	struct json id;  /* id of the request; an invalid id is left out of the
-	                  * response */
+	struct json id;  /* id of the request; omitted from the response if it
+	                  * is invalid */
 };
 
-/* Sends a message about a request. Returns false if the message is not sent. */
+/* Passes a message about a request to the transport. Returns false if the
+ * transport does not send the message (see rpc_send). */
 bool rpc_post(const struct reply *, enum rpc_kind, int error,
               struct buf *message);
 
-/* Appends an error response. `data` is NULL or JSON text, which is left out if
- * memory is short. */
+/* Appends an error response to the buffer. `data` is JSON text, or NULL. Omits
+ * `data` if there is not enough memory for it. */
 void rpc_put_error(struct buf *, const struct rpc_channel *, struct json id,
                    int code, const char *message, const struct buf *data);
 
@@ -121,9 +128,9 @@ void rpc_put_error(struct buf *, const struct rpc_channel *, struct json id,
 void rpc_error(const struct reply *, int code, const char *message,
                const struct buf *data);
 
-/* Sends a result with the given members, JSON text, and frees them. If memory
- * is short, sends an error with the text RPC_NO_MEMORY instead, and returns
- * false. */
+/* Sends a result and frees `members`, the JSON text of its members. If the
+ * result cannot be sent, for example because memory is short, sends an error
+ * with the text RPC_NO_MEMORY instead, and returns false. */
 #define RPC_NO_MEMORY "Out of memory for the result; a task can still be read"
 bool rpc_result(const struct reply *, struct buf *members);
 

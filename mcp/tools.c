@@ -10,12 +10,12 @@
 #include "session/edit.h"
 
 enum {
-	SNIPPET = 80,          /* maximum size of a value or name shown in an
-	                        * error, in bytes */
+	SNIPPET = 80,          /* maximum size in bytes of a value or name shown
+	                        * in an error */
 	NAMES_LISTED = 10,     /* maximum number of unknown arguments listed in
 	                        * an error (P4) */
-	DESCRIBED_MAX = 1780,  /* maximum size of a description that lists
-	                        * --write directories, in bytes (F4) */
+	DESCRIBED_MAX = 1780,  /* maximum size in bytes of a tool description
+	                        * that lists the --write directories (F4) */
 	WAIT_UNTIL = 30000,    /* default time to wait for `until`, in ms
 	                        * (W2) */
 	WAIT_BLOCK = 30000,    /* default wait with `block`, in ms */
@@ -26,7 +26,7 @@ enum {
 /* Indexes of the rows of tools[] */
 enum { BASH, TASK_OUTPUT, EDIT, TOOLS };
 
-/* Returns whether the options enable the tool. */
+/* Returns whether boris's command line options enable the tool. */
 static bool
 is_offered(const struct options *o, const struct tool *t)
 {
@@ -51,44 +51,48 @@ enum {
 
 /* Flags of an argument */
 enum {
-	/* The values "", 0 and false have a meaning for this argument. Without
-	 * this flag, they count as absent, since some clients fill in all
-	 * arguments (P4). */
+	/* The values "", 0 and false are meaningful for this argument. Without
+	 * this flag, they are treated as absent, because some clients fill in
+	 * all arguments (P4). */
 	EMPTY = 1,
-	HANDLE = 2,          /* the id or the pid of a task, as a string or a
-	                      * number */
-	NAME = 4,            /* a file name: `max` counts bytes, and a NUL is
-	                      * rejected */
-	LINE = 8,            /* a newline is rejected */
-	COMMAND_TEXT = 16,   /* a blank text and a NUL are rejected */
-	TYPED = 32,          /* can be combined with `input` (I2) */
-	WORD = 64,           /* must be one of the words in truncate_words[] */
+	HANDLE = 2,          /* the value is a task id or pid, given as a string
+	                      * or a number */
+	NAME = 4,            /* the value is a file name of at most `max` bytes,
+	                      * without NULs */
+	LINE = 8,            /* the value must not contain a newline */
+	COMMAND_TEXT = 16,   /* the value must not be blank or contain a NUL */
+	TYPED = 32,          /* the argument may be combined with `input`
+	                      * (I2) */
+	WORD = 64,           /* the value must be one of the words in
+	                      * truncate_words[] */
 	BLANK_COUNTS = 128,  /* only null counts as absent; "" is a value, and 0
-	                      * has the wrong type */
-	UNLISTED = 256       /* accepted, but not listed in the schema */
+	                      * is a type error */
+	UNLISTED = 256       /* the argument is accepted, but not listed in the
+	                      * schema */
 };
 
-/* The values of `truncate`, in the order TRUNCATE_HEAD, TRUNCATE_TAIL,
- * TRUNCATE_BOTH */
+/* The words for the argument `truncate`, indexed by enum truncate.
+ * TRUNCATE_RECENT has no word. */
 static const char *const truncate_words[] = { "head", "tail", "both" };
 enum { TRUNCATE_WORDS = 3 };
 
-/* The arguments of all tools. The numbers in the texts are limits defined in
- * base/options.h. */
+/* The arguments of all tools. The numbers in `help` and `must_be` must match
+ * `min`, `max` and the limits in base/options.h. */
 static const struct argument {
 	const char *name;
 	enum json_type type;
 	int flags;
-	int min;              /* minimum of an integer, or minimum length of a
-	                       * string in characters */
-	int max;              /* maximum of an integer, or maximum length of a
-	                       * string; 0 if unlimited */
-	/* The description of the argument for each tool; NULL if the tool does
-	 * not accept the argument */
+	int min;              /* minimum value of an integer, or minimum length
+	                       * of a string */
+	int max;              /* maximum value of an integer, or maximum length
+	                       * of a string; 0 for no maximum */
+	/* The description of this argument for each tool, or NULL if the tool
+	 * does not accept it */
 	const char *help[TOOLS];
-	const char *must_be;  /* text of the error after "argument X must be" */
-	/* A name that models use for the argument because other agents' tools
-	 * do (P4); NULL if there is none. It is accepted, but not listed in the
+	const char *must_be;  /* description of a valid value, to follow
+	                       * "argument X must be" in an error */
+	/* An alias for each tool, or NULL: the name that models know from other
+	 * agents' tools (P4). Aliases are accepted, but not listed in the
 	 * schema. */
 	const char *alias[TOOLS];
 } arguments[ARGUMENTS] = {
@@ -104,8 +108,8 @@ static const struct argument {
 		.name = "timeout",
 		.type = JSON_NUMBER,
 		.min = 1,
-		/* There is no `max`: read_command() reduces larger values
-		 * (W4). */
+		/* `max` is not set, because larger values are not an error.
+		 * read_command() reduces them to the maximum (W4). */
 		.help = { [BASH] = "Maximum run time in "
 		    "milliseconds, up to 600000 (for background tasks up to "
 		    "86400000, and no limit by default)" },
@@ -167,7 +171,8 @@ static const struct argument {
 		.name = "wait",
 		.type = JSON_NUMBER,
 		.flags = EMPTY | TYPED,
-		/* There is no `max`: read_wait() reduces larger values (W2). */
+		/* `max` is not set, because larger values are not an error.
+		 * read_wait() reduces them to the maximum (W2). */
 		.help = { [BASH] = "Maximum time in milliseconds to wait for "
 		    "a background task (default: 0; with tty or input: 10000; "
 		    "with until: 30000)",
@@ -294,11 +299,13 @@ static const struct argument {
 	}
 };
 
-/* Tools of other agents, and the boris tools that replace them (P4) */
+/* Names of tools in other shell servers, which an AI model may know. If the
+ * model calls such a tool, the error names the boris tool to use instead
+ * (P4). */
 static const struct foreign {
 	const char *name;
-	int tool;         /* index of the boris tool to use instead */
-	const char *use;  /* name of the boris tool, and how to use it */
+	int tool;         /* index in tools[] of the boris tool to use */
+	const char *use;  /* text that names the boris tool and how to use it */
 } foreign[] = {
 	{ "Bash", BASH, "bash" },
 	{ "exec_command", BASH, "bash" },
@@ -322,21 +329,23 @@ struct arg_reader {
 	int tool;                      /* index of the called tool */
 	const struct options *options;
 	const struct caller *caller;
-	struct json given[ARGUMENTS];  /* values of the arguments; JSON_NONE if
-	                                * absent */
-	struct json name[ARGUMENTS];   /* names that the client used for the
-	                                * arguments */
-	int64_t number[ARGUMENTS];     /* values of integers, and indexes in
+	struct json given[ARGUMENTS];  /* value of each argument in the call;
+	                                * JSON_NONE if absent */
+	struct json name[ARGUMENTS];   /* name under which each argument was
+	                                * passed, possibly an alias */
+	int64_t number[ARGUMENTS];     /* value of each integer argument; for
+	                                * `truncate`, index of the given word in
 	                                * truncate_words[] */
-	struct job **job;              /* set to the job, if the call runs
-	                                * one */
+	struct job **job;              /* where to store the job, if the tool
+	                                * call creates one */
 	struct call_request *request;
 	struct buf *error;
 };
 
-/* Returns the default timeout of a command in the foreground, in ms. It can be
- * long if the client has a timeout for calls, because the command then becomes
- * a task (K2). */
+/* Returns the default timeout of a foreground command, in ms. If the client has
+ * a call limit and --timeout is not given, this is TIMEOUT_MAX. The command
+ * then becomes a task when the call limit is reached, so boris need not
+ * terminate it early (K2). */
 static int64_t
 default_timeout(const struct options *o, const struct caller *r)
 {
@@ -354,7 +363,8 @@ is_given(const struct arg_reader *r, int argument)
 static bool reject(struct arg_reader *, const char *format, ...)
     FMT_CHECKED(2, 3);
 
-/* Writes an error. Always returns false, as a result for callers. */
+/* Writes an error to r->error. Always returns false, so that callers can return
+ * the result. */
 static bool
 reject(struct arg_reader *r, const char *format, ...)
 {
@@ -366,7 +376,8 @@ reject(struct arg_reader *r, const char *format, ...)
 	return false;
 }
 
-/* Returns whether the argument was given. If not, rejects the call. */
+/* Returns true if the argument was given. Otherwise, rejects the call and
+ * returns false. */
 static bool
 require(struct arg_reader *r, int argument)
 {
@@ -387,13 +398,14 @@ put_item(struct buf *list, const char *separator, const char *item)
 	buf_fmt(list, "%s", item);
 }
 
-/* A copy of the start of a value, with "..." at its end if it is cut */
+/* The start of a JSON text, with "..." appended if it is truncated */
 struct snippet {
 	char text[SNIPPET + sizeof("...")];
 };
 
-/* Copies the start of a value or a name as JSON text, and returns the copy. Its
- * last character may be incomplete; json_string() replaces it. */
+/* Copies at most SNIPPET bytes of a value's or name's JSON text, and appends
+ * "..." if the text is longer. Returns the copy. Its last character may be
+ * incomplete; json_string() replaces incomplete characters. */
 static const char *
 snippet(struct snippet *s, struct json value)
 {
@@ -415,7 +427,8 @@ reject_value(struct arg_reader *r, int argument)
 	    snippet(&value, r->given[argument]));
 }
 
-/* Rejects a call that contains an argument under two names. Returns false. */
+/* Rejects a call that sets one argument under two names, such as `cwd` and its
+ * alias `workdir`. Always returns false. */
 static bool
 reject_both(struct arg_reader *r, struct json one, struct json other)
 {
@@ -445,14 +458,15 @@ find_argument(struct json name, int tool)
 	return i;
 }
 
-/* Returns whether the argument is listed in the schema of the tool. */
+/* Returns whether the argument is listed in the tool's schema. */
 static bool
 is_listed(const struct argument *a, int tool)
 {
 	return a->help[tool] != NULL && !(a->flags & UNLISTED);
 }
 
-/* Returns the first enabled tool that accepts the named argument, or NULL. */
+/* Returns the first enabled tool that accepts an argument with the given name,
+ * or NULL. */
 static const struct tool *
 find_other_tool(const struct arg_reader *r, struct json name)
 {
@@ -466,8 +480,8 @@ find_other_tool(const struct arg_reader *r, struct json name)
 	return NULL;
 }
 
-/* Appends to the list the name of an argument that the tool does not accept,
- * and the tool that accepts it. */
+/* Appends the name of an unknown argument to the list. If another enabled tool
+ * accepts this argument, also appends the name of that tool. */
 static void
 put_unknown(struct buf *list, const struct arg_reader *r, struct json name)
 {
@@ -484,8 +498,8 @@ put_unknown(struct buf *list, const struct arg_reader *r, struct json name)
 	buf_free(&item);
 }
 
-/* Rejects a call with unknown arguments. The error lists the accepted ones.
- * Returns false. */
+/* Rejects a call with unknown arguments. The error lists them and the arguments
+ * that the tool accepts. Always returns false. */
 static bool
 reject_unknown(struct arg_reader *r, int n, struct buf *unknown)
 {
@@ -503,8 +517,9 @@ reject_unknown(struct arg_reader *r, int n, struct buf *unknown)
 	return false;
 }
 
-/* Removes the quotes around a value if the text between them has the given
- * type: "5000" counts as 5000, and "true" as true (P4). */
+/* Returns the value inside a JSON string if it has the given type. For example,
+ * the string "5000" becomes the number 5000, and "true" becomes true (P4).
+ * Otherwise, returns the argument unchanged. */
 static struct json
 unquoted(struct json value, enum json_type type)
 {
@@ -528,8 +543,9 @@ find_word(struct json value)
 	return i;
 }
 
-/* Checks the type of a value and the range of a number. Stores the number or
- * the index of a word. Returns whether the value is correct. */
+/* Checks the type of argument i and, for an integer, its range. Stores an
+ * integer, or a word's index in truncate_words[], in r->number[i]. Returns
+ * whether the value is valid. */
 static bool
 check_value(struct arg_reader *r, int i)
 {
@@ -553,7 +569,8 @@ check_value(struct arg_reader *r, int i)
 }
 
 /* Returns whether the value is "", 0, false, [] or {}. A number with an
- * exponent is not blank, since it may be the id of a task, such as 0e123456. */
+ * exponent does not count as 0, because it may be the hexadecimal id of a task,
+ * such as 0e123456. */
 static bool
 is_blank(struct json value)
 {
@@ -577,7 +594,7 @@ is_blank(struct json value)
 	}
 }
 
-/* Returns whether an argument with the given value counts as absent (P4). */
+/* Returns whether an argument with this value counts as absent (P4). */
 static bool
 counts_as_absent(const struct argument *a, struct json value)
 {
@@ -590,9 +607,9 @@ counts_as_absent(const struct argument *a, struct json value)
 	return is_blank(value);
 }
 
-/* Stores the value of an argument in given[i], unless it counts as absent. If
- * the client repeats a name, the last value counts. Returns false if the
- * argument was given under two names. */
+/* Stores the value of argument i in r->given[i], unless counts_as_absent()
+ * returns true for it. If a name occurs more than once, the last value counts.
+ * Returns false if the call contains both the argument's name and its alias. */
 static bool
 store_member(struct arg_reader *r, int i, struct json name, struct json value)
 {
@@ -613,7 +630,7 @@ store_member(struct arg_reader *r, int i, struct json name, struct json value)
 	return true;
 }
 
-/* Returns whether the client, not the model, adds the argument to calls
+/* Returns whether the argument is added by the client rather than the model
  * (K1). */
 static bool
 is_added_by_client(const struct arg_reader *r, struct json name)
@@ -623,8 +640,9 @@ is_added_by_client(const struct arg_reader *r, struct json name)
 	return added != NULL && json_is(name, added);
 }
 
-/* Stores the arguments in given[], except for those that the client has added
- * to the model's arguments. Returns false if it rejects the call. */
+/* Stores the values of the call's arguments in r->given[]. Ignores the extra
+ * argument that some clients add to every call. Returns false if the call is
+ * rejected, for example because an argument is unknown. */
 static bool
 sort_members(struct arg_reader *r, struct json members)
 {
@@ -660,7 +678,8 @@ is_too_long(const struct argument *a, const struct buf *b)
 	return utf8_cut(b, a->max) < b->len;
 }
 
-/* Returns whether the decoded string is allowed for its argument. */
+/* Returns whether a decoded string has a valid length and contains no character
+ * that is forbidden for the argument. */
 static bool
 is_valid_text(const struct argument *a, struct buf *b)
 {
@@ -677,8 +696,8 @@ is_valid_text(const struct argument *a, struct buf *b)
 	return true;
 }
 
-/* Decodes a string argument, if it was given. Returns false if the string is
- * wrong or memory is short. */
+/* Decodes string argument i into `b`, if the call contains it. Returns false if
+ * the call is rejected because the string is invalid or allocation fails. */
 static bool
 decode_text(struct arg_reader *r, int i, struct buf *b)
 {
@@ -703,7 +722,8 @@ decode_path(struct arg_reader *r, int argument, char **name)
 }
 
 /* Reads the arguments `wait` and `until` (W2, W3). `default_time` is the time
- * to wait if neither was given, in ms. */
+ * to wait, in ms, if neither is given. Returns false if the call is
+ * rejected. */
 static bool
 read_wait(struct arg_reader *r, int64_t default_time)
 {
@@ -719,7 +739,8 @@ read_wait(struct arg_reader *r, int64_t default_time)
 	return decode_text(r, UNTIL, &req->until);
 }
 
-/* Reads the arguments `truncate` and `limit` of a call that reads a task. */
+/* Reads the arguments `truncate` and `limit` of a tool call that reads, kills
+ * or types into a task. */
 static void
 read_bounds(struct arg_reader *r)
 {
@@ -763,7 +784,8 @@ choose_environment(bool terminal, bool background)
 	return background ? ENV_TASK : ENV_COMMAND;
 }
 
-/* Decodes the string arguments of a command and stores them in its job. */
+/* Decodes a command's string arguments into its job. Returns false if the call
+ * is rejected. */
 static bool
 decode_command_texts(struct arg_reader *r, struct job *job)
 {
@@ -774,7 +796,8 @@ decode_command_texts(struct arg_reader *r, struct job *job)
 	    decode_path(r, CWD, &job->cwd);
 }
 
-/* Reads a call that runs a command. */
+/* Reads the arguments of a tool call that runs a command, and stores them in a
+ * new job. Returns false if the call is rejected. */
 static bool
 read_command(struct arg_reader *r, bool background)
 {
@@ -807,7 +830,8 @@ read_command(struct arg_reader *r, bool background)
 	return read_wait(r, terminal ? WAIT_TERMINAL : 0);
 }
 
-/* Reads a call that types into a terminal (I2). */
+/* Reads the arguments of a tool call with `input`, which is typed into a task's
+ * terminal (I2). Returns false if the call is rejected. */
 static bool
 read_input(struct arg_reader *r)
 {
@@ -829,8 +853,8 @@ read_input(struct arg_reader *r)
 	    read_wait(r, WAIT_TERMINAL);
 }
 
-/* Checks that a call of bash contains exactly one of command, input, check_pid
- * and kill_pid. Otherwise, rejects the call and returns false. */
+/* Checks that a call to the bash tool contains exactly one of command, input,
+ * check_pid and kill_pid. Otherwise, rejects the call and returns false. */
 static bool
 check_action(struct arg_reader *r)
 {
@@ -858,7 +882,8 @@ check_action(struct arg_reader *r)
 	return n == 1;
 }
 
-/* Reads a call with check_pid or kill_pid. */
+/* Reads the arguments of a tool call with check_pid or kill_pid. Returns false
+ * if the call is rejected. */
 static bool
 read_pid(struct arg_reader *r)
 {
@@ -871,9 +896,9 @@ read_pid(struct arg_reader *r)
 	return read_handle(r, ends ? KILL_PID : CHECK_PID);
 }
 
-/* Drops an empty `input`, since some clients fill in all arguments. An empty
- * `input` has a meaning only with task_id and no other action: it reads the
- * terminal. */
+/* Removes an empty `input`, because some clients fill in all arguments. Keeps
+ * it in a call with a task_id and no other action, because such a call reads
+ * the terminal without typing into it. */
 static void
 drop_empty_input(struct arg_reader *r)
 {
@@ -885,8 +910,9 @@ drop_empty_input(struct arg_reader *r)
 		r->given[INPUT].text = NULL;
 }
 
-/* Reads the arguments of bash, which can run a command, type into a terminal,
- * read a task or kill it. */
+/* Reads the arguments of a call to the bash tool, which runs a command, types
+ * into a task's terminal, or reads or kills a task. Returns false if the call
+ * is rejected. */
 static bool
 read_bash(struct arg_reader *r)
 {
@@ -903,8 +929,8 @@ read_bash(struct arg_reader *r)
 	if (!runs && (waits || is_given(r, UNTIL)))
 		return reject(r, "wait and until cannot be used with check_pid "
 		    "or kill_pid; use task_output instead");
-	/* Accept wait: 0 even without a task, because some clients fill it
-	 * in. */
+	/* Accept `wait: 0` for a foreground command, because some clients fill
+	 * in all arguments. */
 	if (runs && !background && waits)
 		return reject(r, "wait requires run_in_background: true, "
 		    "tty: true, until or input; to limit the run time, use "
@@ -921,7 +947,8 @@ read_task(struct arg_reader *r)
 	if (is_given(r, BLOCK) && is_given(r, WAIT) &&
 	    json_is(r->name[WAIT], "wait"))
 		return reject_both(r, r->name[WAIT], r->name[BLOCK]);
-	/* In a shared session, the ids of tasks are secrets (H6). */
+	/* Tasks in a shared session cannot be listed, because their ids are
+	 * secret (H6). */
 	if (listed && r->caller->shared)
 		return require(r, TASK_ID);
 	if (listed && is_given(r, UNTIL))
@@ -969,9 +996,10 @@ read_edit(struct arg_reader *r)
 
 /* -- Descriptions ------------------------------------------------------ */
 
-/* Appends a sentence that lists as many --write directories as fit in the
- * description. Paths are never shortened, since a shortened path would be wrong
- * (F4). */
+/* Appends a sentence that lists the --write directories to a tool's
+ * description. If the description would become too long, omits some
+ * directories, but never shortens a path, because a shortened path would be
+ * wrong (F4). */
 static void
 put_writable(struct buf *b, const struct options *o)
 {
@@ -1014,8 +1042,8 @@ count_names(const char *list)
 	return n;
 }
 
-/* Appends sentences about the restrictions that the kernel enforces on commands
- * (F4). */
+/* Appends a description of the restrictions that the kernel enforces on
+ * commands (F4). */
 static void
 put_fences(struct buf *b, const struct options *o)
 {
@@ -1123,7 +1151,7 @@ describe_edit(struct buf *b, const struct options *o, const struct caller *r)
 
 #define STRING(name) "\"" name "\":{\"type\":\"string\"}"
 #define INTEGER(name) "\"" name "\":{\"type\":\"integer\"}"
-/* The properties of the result of a command or a task */
+/* Properties in the JSON schema for structured data about a command or task */
 #define RESULT "\"status\":{\"type\":\"string\",\"enum\":[\"completed\"," \
 	"\"running\",\"timed_out\",\"killed\"]}," INTEGER("exit_code") "," \
 	STRING("signal") ",\"timed_out\":{\"type\":\"boolean\"}," \
@@ -1214,7 +1242,7 @@ put_schema(struct buf *b, int tool)
 	    tools[tool].required);
 }
 
-/* Appends a tool to the list as a JSON object. */
+/* Appends a tool to the tools/list result, as a JSON object. */
 static void
 put_tool(struct buf *b, int tool, struct buf *description, bool data)
 {
@@ -1246,7 +1274,9 @@ tools_list(struct buf *b, const struct options *o, const struct caller *r)
 		if (!is_offered(o, &tools[i]))
 			continue;
 		tools[i].describe(&description, o, r);
-		/* Mention the restrictions only in the first description. */
+		/* List the restrictions that the kernel enforces, such as
+		 * --no-network, once only, in the description of the first
+		 * tool. */
 		if (first)
 			put_fences(&description, o);
 		else
@@ -1273,8 +1303,8 @@ tools_instructions(struct buf *b, const struct options *o)
 	buf_free(&text);
 }
 
-/* Finds another agent's tool by its name. Returns NULL if the tool is unknown
- * or the boris tool that replaces it is disabled. */
+/* Looks up a tool name used by other shell servers. Returns NULL if the name is
+ * unknown or the equivalent boris tool is disabled. */
 static const struct foreign *
 find_foreign(const struct options *o, struct json name)
 {

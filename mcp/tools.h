@@ -4,7 +4,7 @@
 
 /* The tools: their descriptions, their arguments, and the functions that write
  * their results (B, P4). Each tool and each argument is a row of a table in
- * tools.c. A call with wrong arguments has no effect. */
+ * tools.c. A tool call with invalid arguments has no effect. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,27 +15,30 @@
 #include "mcp/rpc.h"
 #include "mcp/request.h"
 
-/* A tool of the server, a row of the table in tools.c */
 struct arg_reader;
+
+/* A tool of the server: one row of the table in tools.c */
 struct tool {
 	const char *name, *title;
-	size_t option;              /* offset in struct options of the option
-	                             * that enables the tool, an int64_t */
-	const char *purpose;        /* the server's instructions about this
-	                             * tool, or NULL */
-	/* Appends the description of the tool. It depends on the options and on
-	 * the caller. */
+	size_t option;              /* offset in struct options of the int64_t
+	                             * option that enables the tool */
+	const char *purpose;        /* text that describes the tool in the
+	                             * server's MCP instructions, or NULL */
+	/* Appends the tool's description, which depends on the options and the
+	 * caller. */
 	void (*describe)(struct buf *, const struct options *,
 	    const struct caller *);
-	const char *required;       /* member "required" of the input schema,
-	                             * with a comma; or "" */
-	const char *output_schema;  /* members of the output schema */
+	const char *required;       /* JSON member "required" of the input
+	                             * schema, followed by a comma; or an empty
+	                             * string */
+	const char *output_schema;  /* JSON members of the output schema */
 	bool destroys;              /* value of the annotation
 	                             * destructiveHint */
-	/* Reads the arguments. Returns false if it rejects the call. */
+	/* Reads the arguments of a call to the tool. Returns false if the call
+	 * is rejected. */
 	bool (*read)(struct arg_reader *);
-	/* Appends the members of a job's result. The session must have accepted
-	 * the job. */
+	/* Appends the JSON members of a job's result. The session must already
+	 * have accepted the job. */
 	void (*put)(struct buf *, const struct caller *, struct session *,
 	    struct job *, const struct call_request *, int64_t now);
 };
@@ -46,16 +49,16 @@ void tools_list(struct buf *, const struct options *, const struct caller *);
  * 500 characters (P11). Appends nothing if no tool is enabled. */
 void tools_instructions(struct buf *, const struct options *);
 
-/* Returns the tool with the given name, if it is enabled. Otherwise writes an
- * error to `unknown` and returns NULL. The error lists the enabled tools. If
- * another agent has a tool with that name, the error also names the tool to use
- * instead. */
+/* Returns the enabled tool with the given name. If no such tool exists, writes
+ * to `unknown` an error that lists the enabled tools, and returns NULL. If the
+ * name is that of another shell server's tool, such as KillShell, the error
+ * also names the boris tool to use instead. */
 const struct tool *tools_find(const struct options *, struct json name,
                               struct buf *unknown);
-/* Reads the arguments of a call, an object or JSON_NONE, into the request. If
- * the call runs a job, sets *job to a new job. If the arguments are wrong,
- * writes the reason to `error` and returns false. The caller must free the job
- * and the request in either case. */
+/* Reads the arguments of a tool call into the request. `arguments` is a JSON
+ * object or JSON_NONE. If the call runs a job, sets *job to a new job. If an
+ * argument is invalid, writes the reason to `error` and returns false. In
+ * either case, the caller must free the job and the request. */
 bool tools_read(const struct tool *, const struct options *,
                 const struct caller *, struct json arguments,
                 struct job **job, struct call_request *, struct buf *error);

@@ -4,9 +4,10 @@
  *   run a command   when the command has ended or has become a task
  *   start a task    at once, or after a wait for the task
  *   read a task,    after a wait for the task, which ends when the task ends,
- *   type into it    when the text `until` is printed, when the terminal waits
- *                   for input, when output stops after new output, or when the
- *                   time is up, whichever happens first (W2, W3)
+ *   type into it    when the `until` text is printed, when a program in the
+ *                   terminal is waiting for input, when output stops after new
+ *                   output, or when the time is up, whichever happens first
+ *                   (W2, W3)
  *   kill a task     when the task has ended, or boris cannot terminate it
  *   list tasks      when any task has ended, or when the time is up (T7)
  *
@@ -21,30 +22,31 @@
 
 enum {
 	NOW = 0,             /* a time in the past */
-	QUIET = 300,         /* time without output that ends a wait after new
-	                      * output, in ms (W2) */
-	QUIET_TYPED = 2000,  /* time without output that ends a wait after input
-	                      * was typed, in ms */
-	BURST = 100          /* time for the program to complete its line after
-	                      * `until` was printed, in ms (W3) */
+	QUIET = 300,         /* pause in the output, in ms, that ends a wait for
+	                      * new output (W2) */
+	QUIET_TYPED = 2000,  /* pause in the output, in ms, that ends the wait
+	                      * of a call with `input` (W2) */
+	BURST = 100          /* delay, in ms, from the appearance of the `until`
+	                      * text to the response, so that the rest of the
+	                      * line can arrive (W3) */
 };
 
-/* The time at which the response to a call is due, and the reason */
+/* When the response to a call is due, and why */
 struct answer {
-	int64_t at;  /* in ms; see struct call_due */
+	int64_t at;  /* time in ms; see struct call_due */
 	bool by_limit;
 };
 
-/* Returns an answer that is due at the given time, in ms, for a reason other
- * than the client's timeout. */
+/* Returns a struct answer for the given time, in ms. `by_limit` is false,
+ * because the client's timeout did not determine this time. */
 static struct answer
 answer_at(int64_t at)
 {
 	return (struct answer){ at, false };
 }
 
-/* Returns an answer that is due when the requested wait ends or when the client
- * stops waiting, whichever is earlier. */
+/* Returns when the call's wait ends: at the end of the requested time, or when
+ * the client stops waiting, whichever is earlier. */
 static struct answer
 end_of_wait(const struct call *call)
 {
@@ -52,8 +54,8 @@ end_of_wait(const struct call *call)
 
 	if (call->orphaned)
 		return answer_at(NOW);
-	/* If the call starts the task, the wait begins when the command
-	 * starts. */
+	/* If the call starts the task, the waiting time is counted from the
+	 * start of the command. */
 	if (call->request.action == CALL_RUN && call->job != NULL)
 		end = call->job->started_at + call->request.time;
 	if (call->answer_by != NEVER && call->answer_by <= end)
@@ -61,9 +63,9 @@ end_of_wait(const struct call *call)
 	return answer_at(end);
 }
 
-/* Returns whether the terminal waits for input, and no result has reported that
- * yet. If the call waits for the text `until`, a terminal that only probably
- * waits does not count. */
+/* Returns whether a program in the terminal is waiting for input and no earlier
+ * result has reported this prompt. For a call with `until`, returns true only
+ * if boris is certain that the program is waiting. */
 static bool
 has_new_prompt(const struct call *call)
 {
@@ -75,8 +77,8 @@ has_new_prompt(const struct call *call)
 	return p->state == TERMINAL_PROMPTS || call->request.until.len == 0;
 }
 
-/* Returns whether the command has printed output that no result has shown
- * yet. */
+/* Returns whether the command has printed output that has not yet appeared in a
+ * result. */
 static bool
 has_unseen_output(const struct job *job)
 {
@@ -86,8 +88,8 @@ has_unseen_output(const struct job *job)
 	    output_has_new(job->err.text, &job->err.seen);
 }
 
-/* Returns whether the call waits for new output and the command has printed
- * some. */
+/* Returns whether the call is waiting for new output and the command has
+ * printed some. */
 static bool
 has_new_output(const struct call *call)
 {
@@ -96,7 +98,8 @@ has_new_output(const struct call *call)
 	return call->watch.new_output && has_unseen_output(call->job);
 }
 
-/* Returns when the response to a call about a running task is due. */
+/* Returns when to respond to a call that starts, reads or types into a running
+ * task. */
 static struct answer
 task_answer(const struct call *call, int64_t now)
 {
@@ -105,23 +108,24 @@ task_answer(const struct call *call, int64_t now)
 	struct answer end = end_of_wait(call);
 	int64_t quiet_at;
 
-	/* Wait until the program has been started, because the result reports
-	 * whether that succeeded. */
+	/* Wait for the program to start, because the result reports whether it
+	 * did. */
 	if (call->request.action == CALL_RUN && job_is_starting(job, now))
 		return answer_at(NEVER);
 	if (call->watch.seen_at > 0)
 		return answer_at(call->watch.seen_at + BURST);
 	if (has_new_prompt(call))
 		return answer_at(NOW);
-	/* A program that does not read its input cannot have responded to
-	 * it. */
+	/* As long as the program is not reading from the terminal, a pause in
+	 * its output does not mean that its response to the input is
+	 * complete. */
 	if ((typed && job->prompt.not_reading) || !has_new_output(call))
 		return end;
 	quiet_at = call->watch.printed_at + (typed ? QUIET_TYPED : QUIET);
 	return quiet_at < end.at ? answer_at(quiet_at) : end;
 }
 
-/* Returns when the response to a call about a command or an edit is due. */
+/* Returns when to respond to a call that refers to a command or an edit. */
 static struct answer
 job_answer(const struct call *call, int64_t now)
 {
@@ -133,19 +137,19 @@ job_answer(const struct call *call, int64_t now)
 		return answer_at(NEVER);
 	if (job->state == JOB_FINISHED)
 		return answer_at(NOW);
-	/* The command in the foreground has just become a task (E5). */
+	/* The foreground command has just become a task (E5). */
 	if (call->request.action == CALL_RUN && !job->background)
 		return answer_at(NOW);
 	if (call->request.action != CALL_KILL)
 		return task_answer(call, now);
-	/* If the process runs as another user, wait until the session no longer
-	 * tries to kill it. */
+	/* If the process belongs to another user, wait until the session has
+	 * given up trying to kill it. */
 	may_end = job->kill_requested && job->exec.foreign;
 	return answer_at(job_survives(job) && !may_end ? NOW : NEVER);
 }
 
-/* Returns when the response to a call that lists tasks is due: at once if a
- * task has ended or no task runs, otherwise at the end of the wait (T7). */
+/* Returns when to respond to a call that lists tasks: at once if a task has
+ * ended or no task is running, and otherwise at the end of the wait (T7). */
 static struct answer
 list_answer(const struct call *call, const struct session *s)
 {

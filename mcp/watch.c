@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: ISC */
-/* A watch compares the output with two patterns at once: the text to search
- * for, and the typed line whose echo is expected next. A match of the text is
- * ignored if it is a part of an echo, of which there are two kinds (W5):
+/* A watch compares the output with two patterns at once: the awaited text, and
+ * the typed line whose echo is expected next. A match of the awaited text is
+ * ignored if it is part of an echo, of which there are two kinds (W5):
  *
  * - The terminal shows each line as it is typed. expect_line() makes the next
  *   typed line the pattern, and a match within it is ignored.
- * - A line editor draws a line again, after its prompt. skip_redrawn() compares
- *   the output before a match with all lines that were typed into the task.
+ * - A line editor redraws a line after its prompt. skip_redrawn() compares the
+ *   output before a match with all lines that were typed into the task.
  *
  * For example, a call waits for the text "done" and types "make; echo done"
  * while the program is busy:
  *
  *	make; echo done      echo of the kernel: "done" is ignored, because it
  *	                     is a part of the expected line
- *	$ make; echo done    drawn by readline: "done" is ignored, because
+ *	$ make; echo done    redrawn by readline: "done" is ignored, because
  *	                     "make; echo ", the output before it, is also the
  *	                     start of a typed line
  *	done                 output of the command: the text is found */
@@ -24,14 +24,14 @@
 #include <string.h>
 
 enum {
-	ECHO_MAX = 4096,     /* maximum size of typed input whose echo is
-	                      * recognised, in bytes */
-	ECHO_MARGIN = 100,   /* minimum length of a line that the terminal may
-	                      * wrap or scroll, in bytes */
-	REDRAWN_MAX = 100,   /* maximum number of redrawn lines recognised as
-	                      * echo */
-	PRINTED_KEPT = 8192  /* size of the recent output kept to recognise
-	                      * redrawn lines, in bytes */
+	ECHO_MAX = 4096,     /* maximum number of bytes of typed input whose
+	                      * echo is recognised */
+	ECHO_MARGIN = 100,   /* length in bytes up to which a typed line is
+	                      * assumed not to wrap or scroll */
+	REDRAWN_MAX = 100,   /* maximum number of matches ignored as parts of
+	                      * redrawn lines */
+	PRINTED_KEPT = 8192  /* number of bytes of recent output kept to
+	                      * recognise redrawn lines */
 };
 
 bool
@@ -59,7 +59,8 @@ watch_start(struct watch *w, const struct job *job)
 
 /* -- The echo of typed lines --------------------------------------------- */
 
-/* Prepares to recognise the echo of the next typed line. */
+/* Advances to the next typed line, and expects its echo. Expects no echo after
+ * the last line. */
 static void
 expect_line(struct watch *w)
 {
@@ -70,14 +71,16 @@ expect_line(struct watch *w)
 	    w->input.data[end] != '\r')
 		end++;
 	w->next_line = end + 1;
-	/* If memory is short, treat the echo as new output. */
+	/* If allocation of the pattern fails, do not expect an echo. Any echo
+	 * is then treated as new output. */
 	w->expects_echo = begin < w->input.len &&
 	    pattern_open(&w->echo_pattern, w->input.data + begin, end - begin);
 }
 
-/* Appends the input to `typed` as the terminal echoes it: a control character
- * ends a line, and control sequences, such as those of a bracketed paste, are
- * left out. Keeps only the last ECHO_MAX bytes. */
+/* Appends the input to `typed` in the form in which the terminal echoes it. A
+ * control character becomes a newline. A control sequence, such as that of a
+ * bracketed paste, is omitted. Only the last ECHO_MAX bytes of `typed` are
+ * kept. */
 static void
 record_typed(struct buf *typed, const struct buf *input)
 {
@@ -104,7 +107,8 @@ watch_restart(struct watch *w)
 	w->printed_at = 0;
 	w->seen_at = 0;
 	w->new_output = false;
-	/* Input is only typed into terminals, which have no separate stderr. */
+	/* Only the search in stdout needs resetting, because input can only be
+	 * typed into a terminal, which has no separate stderr. */
 	w->out.text_matched = 0;
 	w->out.echo_matched = 0;
 	w->out.echo_complete = false;
@@ -131,7 +135,7 @@ watch_has_only_echo(const struct watch *w)
 	    w->out.echo_matched == w->echo_pattern.len;
 }
 
-/* -- Typed lines that are drawn again ------------------------------------ */
+/* -- Redrawn lines ------------------------------------------------------- */
 
 static bool
 is_blank(char c)
@@ -139,8 +143,8 @@ is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* Returns the index of the first of the blanks that directly precede text[i].
- * Searches no further than text[begin]. */
+/* Skips backwards over the blanks before text[i], but not beyond text[begin].
+ * Returns the index of the first of these blanks, or i if there are none. */
 static size_t
 skip_blanks_back(const char *text, size_t i, size_t begin)
 {
@@ -149,7 +153,7 @@ skip_blanks_back(const char *text, size_t i, size_t begin)
 	return i;
 }
 
-/* Returns the index of the start of the line that contains lines[i]. */
+/* Returns the index of the first byte in the line that contains byte i. */
 static size_t
 line_start(const struct buf *lines, size_t i)
 {
@@ -158,7 +162,8 @@ line_start(const struct buf *lines, size_t i)
 	return i;
 }
 
-/* Returns the index of the end of the line that contains lines[i]. */
+/* Returns the index of the newline at the end of the line that contains byte i,
+ * or the length of the text if the line has no newline. */
 static size_t
 line_end(const struct buf *lines, size_t i)
 {
@@ -167,8 +172,8 @@ line_end(const struct buf *lines, size_t i)
 	return i;
 }
 
-/* Returns whether the line contains only '<' before printed[i]. readline shows
- * '<' instead of the start of a long line. */
+/* Returns whether '<' is the only character before printed[i] on its line.
+ * readline replaces the start of a long line with '<'. */
 static bool
 is_scrolled_line(const char *printed, size_t i)
 {
@@ -177,9 +182,9 @@ is_scrolled_line(const char *printed, size_t i)
 	return i == 1 || printed[i - 2] == '\n';
 }
 
-/* Returns whether the output before printed[i] ends with the same text as the
- * typed line before typed_lines[at], which is not blank. Ignores blanks,
- * because a terminal does not show blanks at the end of a line. */
+/* Returns whether the output before printed[i] ends with the part of the typed
+ * line that precedes typed_lines[at]. This part must not be blank. Blanks are
+ * ignored, because a terminal does not show blanks at the end of a line. */
 static bool
 shows_start(const struct buf *typed_lines, size_t at, const char *printed,
             size_t i)
@@ -193,7 +198,7 @@ shows_start(const struct buf *typed_lines, size_t at, const char *printed,
 		if (at == begin || same == ECHO_MARGIN)
 			return true;
 		i = skip_blanks_back(printed, i, 0);
-		/* The terminal may break a long line at its margin. */
+		/* The terminal may wrap a long line at the right margin. */
 		if (is_long && i > 0 && printed[i - 1] == '\n')
 			i = skip_blanks_back(printed, i - 1, 0);
 		if (i == 0 || printed[i - 1] != typed[at - 1])
@@ -205,7 +210,7 @@ shows_start(const struct buf *typed_lines, size_t at, const char *printed,
 	return is_long && same > 0 && is_scrolled_line(printed, i);
 }
 
-/* Returns whether other output, such as a prompt, precedes printed[i] in the
+/* Returns whether other output, such as a prompt, precedes printed[i] on the
  * same line. */
 static bool
 follows_prompt(const char *printed, size_t i)
@@ -214,8 +219,7 @@ follows_prompt(const char *printed, size_t i)
 	return i > 0 && printed[i - 1] != '\n';
 }
 
-/* Returns whether a typed line begins with typed_lines[at], not counting
- * blanks. */
+/* Returns whether only blanks precede typed_lines[at] on its line. */
 static bool
 begins_line(const struct buf *typed_lines, size_t at)
 {
@@ -224,10 +228,10 @@ begins_line(const struct buf *typed_lines, size_t at)
 	return skip_blanks_back(typed_lines->data, at, begin) == begin;
 }
 
-/* Returns whether the match at the end of s->printed is part of a typed line
- * that a line editor has drawn again. The kernel echoes input typed while a
- * program is busy, and the line editor draws the line again after its
- * prompt. */
+/* Returns whether the match at the end of s->printed must be ignored because it
+ * is part of a typed line that a line editor has redrawn. Input typed while a
+ * program is busy appears twice in the output: the kernel echoes it at once,
+ * and the line editor redraws it after its next prompt. */
 static bool
 skip_redrawn(struct watch *w, const struct watched_stream *s,
              const struct buf *typed_lines)
@@ -248,8 +252,10 @@ skip_redrawn(struct watch *w, const struct watched_stream *s,
 			w->redrawn++;
 			return true;
 		}
-		/* The match is at the start of the typed line, so only a prompt
-		 * before it shows that the line is redrawn. */
+		/* The awaited text is at the start of this typed line, so there
+		 * is no typed text before it to compare with the output. Only a
+		 * prompt before the match indicates that the line was
+		 * redrawn. */
 		if (w->redraw && follows_prompt(s->printed.data, match)) {
 			w->redraw = false;
 			return true;
@@ -260,7 +266,8 @@ skip_redrawn(struct watch *w, const struct watched_stream *s,
 
 /* -- Searching ------------------------------------------------------------ */
 
-/* Appends output to s->printed, and keeps only the last part. */
+/* Appends output to s->printed. Keeps at least the last PRINTED_KEPT bytes, and
+ * at most twice as many. */
 static void
 keep_printed(struct watched_stream *s, const char *bytes, size_t n)
 {
@@ -273,8 +280,8 @@ keep_printed(struct watched_stream *s, const char *bytes, size_t n)
 		buf_keep_end(&s->printed, PRINTED_KEPT);
 }
 
-/* Removes the unfinished last line from s->printed, because the caller reads
- * this line again. */
+/* Removes the unfinished last line from s->printed and resets all partial
+ * matches, because the next output will not continue this line. */
 static void
 forget_line(struct watched_stream *s)
 {
@@ -287,8 +294,8 @@ forget_line(struct watched_stream *s)
 		b->len--;
 }
 
-/* Returns whether a newline only wraps the echo of a long line at the
- * terminal's margin. */
+/* Returns whether a newline at this position comes from the terminal, which is
+ * wrapping the echo of a long typed line at the right margin. */
 static bool
 is_within_echo(const struct watch *w, const struct watched_stream *s)
 {
@@ -296,8 +303,8 @@ is_within_echo(const struct watch *w, const struct watched_stream *s)
 	    !s->echo_complete;
 }
 
-/* Returns whether the output ends with the text that the call waits for, and
- * this text is not part of an echo. */
+/* Returns whether the output ends with the awaited text and this match is not
+ * part of an echo. */
 static bool
 is_matched(const struct watch *w, const struct watched_stream *s)
 {
@@ -306,8 +313,9 @@ is_matched(const struct watch *w, const struct watched_stream *s)
 	return is_complete && s->echo_matched < s->text_matched;
 }
 
-/* Compares the next byte of the output with the text and with the expected
- * echo. */
+/* Continues two searches with the next byte of the output: one for the awaited
+ * text, and one for the expected echo (`echo_pattern`). Sets `new_output` if
+ * the byte is neither part of an echo nor white space. */
 static void
 match_byte(struct watch *w, struct watched_stream *s, char c)
 {
@@ -321,8 +329,9 @@ match_byte(struct watch *w, struct watched_stream *s, char c)
 		w->new_output = true;
 }
 
-/* Handles the end of a line of output. If this line was an echo, prepares to
- * recognise the echo of the next typed line. */
+/* Handles the end of a line of output. If the line was the echo of a typed
+ * line, expects the echo of the next typed line. Otherwise, stops expecting
+ * echo. */
 static void
 end_line(struct watch *w, struct watched_stream *s)
 {
@@ -334,8 +343,9 @@ end_line(struct watch *w, struct watched_stream *s)
 	s->echo_complete = false;
 }
 
-/* Searches new output for the text. `typed_lines` contains the lines that were
- * typed into the task. */
+/* Searches n bytes of new output for the awaited text. `typed_lines` contains
+ * the lines typed into the task, so that their echo can be ignored. `now` is
+ * the current time, in ms. */
 static void
 search_bytes(struct watch *w, struct watched_stream *s,
              const struct buf *typed_lines, const char *bytes, size_t n,

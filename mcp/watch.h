@@ -2,9 +2,10 @@
 #ifndef MCP_WATCH_H
 #define MCP_WATCH_H
 
-/* A watch searches the output of a task for a text (W3) or for new output (W2).
- * It ignores the echo: typed lines that the terminal shows, or that a line
- * editor draws again. */
+/* A watch searches a task's output for the awaited text, which is the argument
+ * `until` (W3), or for any new output (W2). It ignores the echo, which is typed
+ * text that appears in the output. The terminal echoes a line when it is typed,
+ * and a line editor may redraw the line later. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,60 +15,67 @@
 #include "output/output.h"
 #include "session/job.h"
 
-/* The state of the search in one output stream */
+/* State of a search in one output stream */
 struct watched_stream {
-	struct output_cursor read;  /* position up to which the output was
+	struct output_cursor read;  /* position up to which the output has been
 	                             * searched */
-	size_t text_matched;   /* number of bytes at the end of the output that
-	                        * match the start of `text` */
-	size_t echo_matched;   /* number of bytes at the end of the output that
-	                        * match the start of `echo_pattern` */
-	bool echo_complete;    /* whether the current line contains the complete
+	size_t text_matched;   /* number of trailing output bytes that match the
+	                        * start of `text` */
+	size_t echo_matched;   /* number of trailing output bytes that match the
+	                        * start of `echo_pattern` */
+	bool echo_complete;    /* true if the current line contains the complete
 	                        * `echo_pattern` */
-	struct buf printed;    /* the most recent output; empty until input is
-	                        * typed */
+	struct buf printed;    /* most recent output, kept to recognise redrawn
+	                        * lines */
 };
 
-/* A watch. Other modules may only read `seen_at`, `new_output` and
- * `printed_at`. */
+/* State of a search of a task's output. Other modules may only read the members
+ * `seen_at`, `new_output` and `printed_at`. */
 struct watch {
-	int64_t seen_at;     /* time at which the text was printed, in ms; 0
-	                      * until then */
+	int64_t seen_at;     /* time at which the awaited text was printed, in
+	                      * ms; 0 until then */
 	int64_t printed_at;  /* time of the most recent output, in ms; 0 if
-	                      * none */
-	bool new_output;     /* the task printed something other than echo and
-	                      * white space */
+	                      * there was none */
+	bool new_output;     /* true if the task has printed anything except
+	                      * echo and white space */
 
-	struct pattern text;   /* the text to search for; empty when waiting for
-	                        * any new output */
-	struct pattern echo_pattern;  /* the typed line whose echo is
-	                               * expected */
-	bool expects_echo;     /* whether an echo of that line is expected */
+	struct pattern text;   /* the awaited text; empty when waiting for any
+	                        * new output */
+	struct pattern echo_pattern;  /* the typed line that the terminal is
+	                               * expected to echo next */
+	bool expects_echo;     /* true if the echo of `echo_pattern` is
+	                        * expected */
 	struct buf input;      /* the start of the typed input */
-	size_t next_line;      /* offset in `input` of the line after the
-	                        * expected one */
-	bool redraw;           /* a line editor may draw the first typed line
-	                        * again */
-	int redrawn;           /* number of redrawn lines found so far */
+	size_t next_line;      /* offset in `input` of the typed line that
+	                        * follows `echo_pattern` */
+	bool redraw;           /* true if a line editor may yet redraw the first
+	                        * typed line */
+	int redrawn;           /* number of matches ignored as parts of redrawn
+	                        * lines */
 	struct watched_stream out, err;
 };
 
-/* Prepares a zeroed watch to search for the text, which must outlive the watch.
- * If memory is short, returns false, and the text is never found. */
+/* Prepares a zeroed watch to search for the awaited text, which must stay valid
+ * until watch_free(). With an empty text, the watch only notes new output.
+ * Returns false if allocation fails; the watch then never finds the text. */
 bool watch_open(struct watch *, const struct buf *text);
 void watch_free(struct watch *);
-/* Starts the search at the first output that no result has shown. */
+/* Starts the search at the first output that has not yet appeared in a
+ * result. */
 void watch_start(struct watch *, const struct job *);
-/* Searches the output printed since the last call. `now` is in ms. */
+/* Reads the output printed since the previous call to this function, and
+ * searches it for the awaited text and for any new output. `now` is the current
+ * time, in ms. */
 void watch_read(struct watch *, const struct job *, int64_t now);
-/* Ignores all output until now, because it cannot be a response to the input
- * that is typed next. */
+/* Ignores all output so far, because it cannot be a response to the input that
+ * is typed next. */
 void watch_restart(struct watch *);
-/* Records the input that was typed into the job's terminal, and the mode of the
- * terminal at that time. */
+/* Records input typed into the job's terminal, and the terminal's mode at that
+ * time. */
 void watch_typed(struct watch *, struct job *, const struct buf *input,
                  enum terminal_mode);
-/* Returns whether the terminal has shown only the echo of the typed line. */
+/* Returns whether a line was typed and its complete echo is the only output
+ * since then, except for white space. */
 bool watch_has_only_echo(const struct watch *);
 
 #endif
