@@ -24,10 +24,12 @@
 #include "base/text.h"
 
 enum {
-	BYTES_MIN = 60,     /* lowest limit on the bytes of a text, not counting
-	                     * the line that reports the truncation */
-	LINES_MIN = 6       /* lowest limit on the lines of a text, not counting
-	                     * the line that reports the truncation */
+	BYTES_MIN = 60,     /* minimum limit in bytes on the shown text,
+	                     * excluding the truncation line; lower limits are
+	                     * raised to it */
+	LINES_MIN = 6       /* minimum limit in lines on the shown text,
+	                     * excluding the truncation line; lower limits are
+	                     * raised to it */
 };
 
 static const struct extent unlimited = {
@@ -92,8 +94,8 @@ min(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Returns the part of the size limit that is reserved for the end of a
- * truncated text. */
+/* Returns how much of the size limit is reserved for the end of truncated
+ * text. */
 static int64_t
 share_of_end(enum cut_parts parts, int64_t limit)
 {
@@ -109,9 +111,10 @@ share_of_end(enum cut_parts parts, int64_t limit)
 	}
 }
 
-/* Lowers the limits on a text's length in one unit: characters, bytes or lines.
- * A text of up to `max` units is shown completely. Of a longer text, at most
- * `parts_max` units are shown. Changes nothing if `max` is 0. */
+/* Lowers the three size limits in one unit (characters, bytes or lines).
+ * *whole, the limit on text that is shown in full, becomes at most `max`.
+ * *start and *end, the limits on the parts shown of longer text, together
+ * become at most `parts_max`. Changes nothing if `max` is 0. */
 static void
 limit_dimension(enum cut_parts parts, int64_t max, int64_t parts_max,
                 int64_t *whole, int64_t *start, int64_t *end)
@@ -125,7 +128,8 @@ limit_dimension(enum cut_parts parts, int64_t max, int64_t parts_max,
 	*end = min(*end, share);
 }
 
-/* Sets the default parts and limits of a truncation mode. */
+/* Determines, from the truncation mode and the options, which parts of a long
+ * text to show and their size limits. */
 static void
 choose_parts(struct cut *cut, const struct options *o, enum truncate mode)
 {

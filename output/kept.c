@@ -13,19 +13,20 @@
 #include "base/text.h"
 
 enum {
-	BATCH = 64 << 10      /* number of bytes that can be added before
-	                       * drop_middle() must be called again */
+	BATCH = 64 << 10      /* number of bytes that can be added to the text
+	                       * before drop_middle() must be called again */
 };
 
-/* Returns the memory needed for the text that has scrolled off the screen, in
- * bytes. A character has at most 4 bytes. */
+/* Returns the number of bytes of memory needed for the text that has scrolled
+ * off the screen. A character has at most 4 bytes. */
 static size_t
 text_space(size_t head, size_t end)
 {
 	return 4 * head + end / 4 * 5 + SCREEN_STEP_MAX + BATCH;
 }
 
-/* Returns the memory needed for a copy of the rows on the screen, in bytes. */
+/* Returns the number of bytes of memory needed for a copy of the rows on the
+ * screen. */
 static size_t
 rows_space(bool terminal)
 {

@@ -9,14 +9,14 @@
 #include "base/text.h"
 #include "output/width.h"
 
-/* Returns whether the byte belongs to the parameters of a control sequence. */
+/* Returns whether the byte is a parameter byte of a control sequence. */
 static bool
 is_parameter(unsigned char c)
 {
 	return (c >= '0' && c <= '9') || c == ';';
 }
 
-/* Returns the length of the colour (SGR) sequence at p, in bytes. Returns 0 if
+/* Returns the length in bytes of the colour (SGR) sequence at p. Returns 0 if
  * there is no complete colour sequence at p. */
 static size_t
 colour_length(const unsigned char *p, size_t n)
@@ -30,9 +30,9 @@ colour_length(const unsigned char *p, size_t n)
 	return i < n && p[i] == 'm' ? i + 1 : 0;
 }
 
-/* Returns the length of the multibyte character at p, or 0 if it must be drawn
- * on the screen instead. This includes combining characters, because the screen
- * drops some of them. */
+/* Returns the length in bytes of the multibyte character at p. Returns 0 if the
+ * character cannot be copied, but must be drawn on the screen. This includes
+ * combining characters, because the screen drops some of them. */
 static size_t
 plain_character(const unsigned char *p, size_t n)
 {
@@ -49,12 +49,14 @@ plain_character(const unsigned char *p, size_t n)
 struct copied {
 	const unsigned char *from;  /* next byte to copy */
 	unsigned char *to;          /* next free byte of the output */
-	int64_t continuations;      /* number of copied bytes that are not the
-	                             * first byte of a character */
+	int64_t continuations;      /* number of UTF-8 continuation bytes copied
+	                             * to the output, which do not count as
+	                             * characters */
 };
 
-/* Copies the character at c->from, or skips a colour sequence there. Returns
- * false if neither is possible. */
+/* Copies a tab or a multibyte character at c->from, or skips a colour sequence
+ * or a carriage return before a newline. Returns false if c->from points to
+ * anything else, which must then be drawn on the screen. */
 static bool
 copy_character(struct copied *c, const unsigned char *end)
 {
@@ -83,7 +85,7 @@ copy_character(struct copied *c, const unsigned char *end)
 	return true;
 }
 
-/* Use local variables instead of members of *size: this reduces the time to
+/* Using local variables instead of the members of *size reduces the time to
  * copy many short lines by a third. */
 size_t
 lines_copy(const unsigned char *p, size_t n, int columns, struct buf *b,

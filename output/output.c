@@ -19,44 +19,43 @@
 #include "output/screen.h"
 
 enum {
-	SAMPLE_MAX = 4000,    /* length of the start of a stream that is
-	                       * examined to detect binary output, in bytes
-	                       * (O9) */
-	SAMPLE_MIN = 200,     /* minimum number of bytes needed to detect binary
-	                       * output (O9) */
-	LAST_LINE = 400,      /* maximum length of the last line that
-	                       * output_last_line() appends, in bytes */
-	REUSED_MAX = 8192,    /* maximum length of a stream whose memory is
-	                       * reused for another stream, in bytes */
-	JOINED_MAX = 64 << 10,  /* maximum number of unread bytes that a result
-	                         * shows together with rewritten rows */
-	NOTICE = 220          /* maximum length of the line that reports a
-	                       * truncation, without the path of the saved file,
-	                       * in bytes */
+	SAMPLE_MAX = 4000,    /* number of bytes examined at the start of a
+	                       * stream to detect binary output (O9) */
+	SAMPLE_MIN = 200,     /* minimum number of bytes needed to decide
+	                       * whether output is binary (O9) */
+	LAST_LINE = 400,      /* maximum length in bytes of the line appended by
+	                       * output_last_line() */
+	REUSED_MAX = 8192,    /* maximum length in bytes of a stream whose
+	                       * memory is reused after it is freed */
+	JOINED_MAX = 64 << 10,  /* maximum length in bytes of added text that is
+	                         * shown together with rewritten rows
+	                         * (unread.h) */
+	NOTICE = 220          /* maximum length in bytes of the truncation line,
+	                       * excluding the directory of the saved file */
 };
 
 static const struct extent unlimited = {
 	CUT_UNLIMITED, CUT_UNLIMITED, CUT_UNLIMITED
 };
 
-/* The result of output_show() for a text that is shown completely */
+/* The value that output_show() returns if the text is shown in full */
 static const struct output_view complete = { -1, NULL };
 
 struct output {
 	const struct options *options;
 	struct spool_file *file;
 	bool terminal, ended;
-	bool is_binary;       /* whether the output is not text (O9) */
+	bool is_binary;       /* true if the output is binary (O9) */
 	int64_t raw;          /* number of bytes received from the command */
 
 	unsigned char *memory;  /* block of memory for `kept` */
-	size_t size;          /* size of that block, in bytes */
+	size_t size;          /* size of `memory`, in bytes */
 	struct kept kept;     /* the text */
 };
 
 /* -- The stream -------------------------------------------------------- */
 
-/* Returns a block of memory for a stream, if possible that of a freed stream.
+/* Returns a block of memory for a stream, preferably one from a freed stream.
  * Returns NULL if allocation fails. */
 static unsigned char *
 get_memory(struct output_store *store, size_t size)
@@ -74,8 +73,9 @@ get_memory(struct output_store *store, size_t size)
 	return mem_try(size);
 }
 
-/* Keeps the memory of a freed stream for reuse, or frees it. Always frees the
- * memory of a long stream, because its used pages would stay allocated. */
+/* Keeps the stream's block of memory for a later stream, or frees the block.
+ * The block of a stream longer than REUSED_MAX is always freed, because
+ * otherwise the pages that the stream has written to would stay allocated. */
 static void
 return_memory(struct output *o)
 {
@@ -110,7 +110,8 @@ struct output *
 output_new(const struct options *options, struct spool *spool, int64_t limit,
            bool terminal)
 {
-	/* Keep enough text for each truncation mode. */
+	/* Keep enough text for every truncation mode, because a result can use
+	 * any of them. */
 	int64_t heads[] = { limit, options->head_first, options->both_first,
 	    options->binary_first };
 	int64_t ends[] = { 4 * limit, 4 * options->head_last,
@@ -145,8 +146,8 @@ output_free(struct output *o)
 	free(o);
 }
 
-/* Saves n bytes and draws them. Within the first SAMPLE_MAX bytes of the
- * stream, also determines whether the output is text. */
+/* Saves n bytes and draws them. Also checks the first SAMPLE_MAX bytes of the
+ * stream to determine whether the output is binary. */
 static void
 write_part(struct output *o, const unsigned char *p, size_t n)
 {
@@ -304,22 +305,23 @@ output_mark_read(struct output *o, struct output_cursor *c)
 
 /* -- Showing ----------------------------------------------------------- */
 
-/* The part of a stream's text that a result may show */
+/* The text to show, truncated if necessary: all of a stream's text, the rows on
+ * its screen, or its unread text */
 struct region {
 	const char *text;
-	size_t at;            /* index of the first byte */
-	size_t end;           /* index after the last byte */
-	size_t gap;           /* index at which text was dropped, or `end` if no
-	                       * text was dropped */
-	struct extent size;   /* size of this part of the text, including
-	                       * dropped text */
-	bool is_new;          /* whether this part of the text contains only
-	                       * unread text */
+	size_t at;            /* index in `text` of the region's first byte */
+	size_t end;           /* index in `text` one past the region's last
+	                       * byte */
+	size_t gap;           /* index in `text` at which text was dropped, or
+	                       * `end` if no text was dropped */
+	struct extent size;   /* size of the region, including text dropped from
+	                       * memory */
+	bool is_new;          /* true if the region contains only unread text */
 };
 
-/* Returns whether the saved file differs from the text that the model reads.
- * The file of a terminal always does, because the kernel adds carriage returns
- * to it. */
+/* Returns whether the saved output differs from the text shown in results.
+ * Output from a terminal always differs, because the kernel adds carriage
+ * returns to it. */
 static bool
 is_saved_raw(const struct output *o)
 {
@@ -329,9 +331,9 @@ is_saved_raw(const struct output *o)
 	    drawn != o->kept.total.bytes;
 }
 
-/* Appends the line that reports the truncation. `start` and `end` are the sizes
- * of the shown parts, and `all` is the size of the complete text. Without the
- * path of the saved file, the line has at most NOTICE bytes. */
+/* Appends the truncation line. `start` and `end` are the sizes of the parts
+ * shown, and `all` is the size of the complete text. The line has at most
+ * NOTICE bytes, excluding the directory of the saved file. */
 static void
 show_notice(const struct output *o, enum cut_parts parts,
             const struct extent *start, const struct extent *end,
@@ -362,8 +364,10 @@ show_notice(const struct output *o, enum cut_parts parts,
 	buf_putc(b, ']');
 }
 
-/* Returns the size to report for a truncated text. For new text, this is the
- * number of new lines, but the number of characters of the complete stream. */
+/* Returns the size to report for a truncated region. If the region contains
+ * only unread text, the member `lines` counts the unread lines, for the
+ * truncation line. The member `chars` counts the characters of the complete
+ * stream, because output_show() returns this number. */
 static struct extent
 size_in_notice(const struct output *o, const struct region *r)
 {
@@ -374,8 +378,7 @@ size_in_notice(const struct output *o, const struct region *r)
 	return all;
 }
 
-/* Chooses how to truncate the output, given the limits that a tool call
- * sets. */
+/* Chooses how to truncate the output, given the tool call's limits. */
 static struct cut
 choose_cut(const struct output *o, const struct output_bounds *bounds)
 {
@@ -383,8 +386,8 @@ choose_cut(const struct output *o, const struct output_bounds *bounds)
 	    NOTICE + (int64_t)strlen(o->options->tmpdir));
 }
 
-/* Returns the size of text[from] to text[to - 1]. An incomplete last line
- * counts as a line. */
+/* Returns the size of the text from text[from] to text[to - 1]. A last line
+ * without a newline counts as a line. */
 static struct extent
 measure(const char *text, size_t from, size_t to)
 {
@@ -394,7 +397,8 @@ measure(const char *text, size_t from, size_t to)
 	return e;
 }
 
-/* Copies the rows of the screen to the buffer, and returns that copy. */
+/* Copies the rows on the screen to the buffer `drawn`. Returns a region that
+ * consists of these rows. */
 static struct region
 screen_region(const struct output *o, struct buf *drawn)
 {
@@ -412,7 +416,8 @@ screen_region(const struct output *o, struct buf *drawn)
 	return r;
 }
 
-/* Returns the complete text of the stream, including the rows on the screen. */
+/* Returns a region with the stream's complete text, including the rows on the
+ * screen. */
 static struct region
 text_region(const struct output *o)
 {
@@ -424,9 +429,11 @@ text_region(const struct output *o)
 	return r;
 }
 
-/* Returns the text that the reader has not read yet. If this includes rewritten
- * rows, copies all of it to `joined`. Rewritten rows are omitted if much text
- * was added, because a result then shows only the end. */
+/* Returns a region with the text that the reader has not read yet: first
+ * rewritten rows, then added text. If rows were rewritten, copies all unread
+ * text to the buffer `joined`. Omits the rewritten rows if more than JOINED_MAX
+ * bytes were added, because a result would then include only the end of the
+ * added text. */
 static struct region
 new_region(struct output *o, const struct output_cursor *cursor,
            struct buf *joined)
@@ -464,7 +471,7 @@ new_region(struct output *o, const struct output_cursor *cursor,
 	return r;
 }
 
-/* Appends a complete region. */
+/* Appends the complete region. */
 static struct output_view
 show_all(const struct region *r, struct buf *b)
 {
@@ -472,16 +479,18 @@ show_all(const struct region *r, struct buf *b)
 	return complete;
 }
 
-/* Returns the result of output_show() for a truncated text. */
+/* Returns the properties of truncated text for output_show(). `all` is the size
+ * of the complete text. */
 static struct output_view
 truncated_view(const struct output *o, const struct extent *all)
 {
 	return (struct output_view){ all->chars, spool_path(o->file) };
 }
 
-/* Appends the end of a text and the line that reports the truncation. Appends
- * only the text if it fits completely, which can happen if a very low limit was
- * raised. */
+/* Appends the end of the region and the truncation line. Omits this line if the
+ * complete region fits. A region larger than cut->whole can fit, because
+ * cut_choose() raises very low limits on the parts, but not those in
+ * cut->whole. */
 static struct output_view
 show_end(const struct output *o, const struct region *r, const struct cut *cut,
          const char *name, struct buf *b)
@@ -500,9 +509,10 @@ show_end(const struct output *o, const struct region *r, const struct cut *cut,
 	return truncated_view(o, &all);
 }
 
-/* Appends the start of a text, the line that reports the truncation and, unless
- * the output is binary, the end of the text. Appends only the text if it fits
- * completely, which can happen if a very low limit was raised. */
+/* Appends the start of the region, the truncation line, and the end of the
+ * region. Binary output is shown without the end. Omits the truncation line if
+ * the complete region fits and the output is not binary. The comment on
+ * show_end() explains why a region larger than cut->whole can fit. */
 static struct output_view
 show_start_and_end(const struct output *o, const struct region *r,
                    const struct cut *cut, const char *name, struct buf *b)
@@ -528,9 +538,9 @@ show_start_and_end(const struct output *o, const struct region *r,
 	return truncated_view(o, &all);
 }
 
-/* Appends a text. If it is too long, appends only the parts that the truncation
- * mode selects, and a line that reports the truncation. Binary output always
- * gets such a line. */
+/* Appends the region. If it is too long, appends only the parts that the
+ * truncation mode selects, and the truncation line. Binary output always gets a
+ * truncation line. */
 static struct output_view
 show_region(const struct output *o, const struct region *r,
             const struct cut *cut, const char *name, struct buf *b)

@@ -19,90 +19,95 @@
 
 struct output;
 
-/* Memory of freed streams, which new streams reuse. A zeroed struct is empty.
- * Without this, a call with short output would be 7 % slower. */
+/* Memory of freed streams, kept for reuse by new streams. Without reuse, a tool
+ * call with short output would be 7 % slower. A zeroed struct is an empty
+ * store. */
 struct output_store {
 	unsigned char *text[2];  /* blocks of memory, or NULL */
 	size_t size[2];          /* size of each block, in bytes */
 };
 
-/* Creates an empty stream. `limit` is the highest limit in characters that will
- * be passed to output_show(). Returns NULL if allocation fails. Later drawing
- * allocates no memory, so that a command cannot exhaust it (E7). The screen of
- * a terminal has 50 rows (I6). */
+/* Creates an empty stream, and allocates the memory for its text. Drawing the
+ * output allocates no more memory, so that a command cannot exhaust the memory
+ * (E7). `limit` is the highest limit in characters that will be passed to
+ * output_show(). If `terminal` is true, the output is drawn on a screen with 50
+ * rows (I6). Returns NULL if allocation fails. */
 struct output *output_new(const struct options *, struct spool *,
                           int64_t limit, bool terminal);
 
-/* Frees the stream, which may be NULL. The saved file remains if a result has
- * shown its path (O5). */
+/* Frees the stream, which may be NULL. The saved file remains if its path has
+ * been reported in a result (O5). */
 void output_free(struct output *);
 
-/* Adds n bytes of output to the stream. The bytes can end within a character or
- * a control sequence. */
+/* Adds n bytes of output to the stream. The bytes may end in the middle of a
+ * character or a control sequence. */
 void output_write(struct output *, const void *bytes, size_t n);
 
-/* Ends the stream. An incomplete character becomes U+FFFD. */
+/* Ends the stream. A trailing incomplete character becomes U+FFFD. */
 void output_end(struct output *);
 
-/* Returns whether output_end() was called. */
+/* Returns whether output_end() has been called. */
 bool output_has_ended(const struct output *);
 
-/* Returns whether the program uses the full screen instead of printing lines
- * (I6). */
+/* Returns whether the program is a full-screen program rather than one that
+ * prints lines (I6). */
 bool output_is_screen(const struct output *);
 
-/* Returns the terminal's replies to queries of the program. The caller sends
- * them to the program and empties the buffer. */
+/* Returns the terminal's replies to queries from the program. The caller must
+ * send the replies to the program and empty the buffer. */
 struct buf *output_replies(struct output *);
 
 /* Returns the number of bytes received from the command. */
 int64_t output_bytes(const struct output *);
 
-/* Returns the size of the text in memory, in bytes. */
+/* Returns the number of bytes of the stream's text that are held in memory. */
 size_t output_size(struct output *);
 
-/* Returns whether the last line of the text lacks its newline. */
+/* Returns whether the last line of the text lacks a trailing newline. */
 bool output_has_open_line(struct output *);
 
-/* Returns whether the unread text does not directly follow the text that was
- * read, because a row was rewritten or text was dropped. */
+/* Returns true if the unread text does not directly follow the text that has
+ * been read, because a row was rewritten or text was dropped. Returns false if
+ * all text has been read. */
 bool output_has_break(struct output *, const struct output_cursor *);
 
-/* Returns whether the reader has unread text. */
+/* Returns whether the stream contains text that the reader has not read yet. */
 bool output_has_new(struct output *, const struct output_cursor *);
 
-/* Reads the next part of the unread text: first rows that were rewritten after
- * they were read, then added text, then changed rows of the alternate screen.
- * Sets *text, which is valid until the next call, and moves the cursor. Returns
- * the length of the part, or 0 if all text has been read. */
+/* Reads the next part of the unread text. The order is: rows that were
+ * rewritten after they were read, added text, changed rows of the alternate
+ * screen. Sets *text to this part, which is valid until the next call. Moves
+ * the reader's cursor after this part. Returns the length of the part in bytes,
+ * or 0 if all text has been read. */
 size_t output_read(struct output *, struct output_cursor *, const char **text);
 
-/* Appends at most the last `limit` bytes of the unread text to the buffer, and
- * marks all text as read. Rewritten rows are unread text (O7). */
+/* Appends the unread text, including rewritten rows, to the buffer (O7). If the
+ * unread text is longer than `limit` bytes, appends only the last `limit`
+ * bytes. Marks all text as read. */
 void output_append_new(struct output *, struct output_cursor *, size_t limit,
                        struct buf *);
 
-/* Appends the last line of the stream to the buffer, or only its end if it is
- * long. */
+/* Appends the last non-empty line of the stream to the buffer. If the line is
+ * longer than 400 bytes, appends only its last 400 bytes. */
 void output_last_line(struct output *, struct buf *);
 
 /* Marks all text of the stream as read. */
 void output_mark_read(struct output *, struct output_cursor *);
 
-/* Which text output_show() has appended */
+/* Properties of the text appended by output_show() */
 struct output_view {
-	int64_t chars;     /* total number of characters if the text was
-	                    * truncated, or -1 */
-	const char *file;  /* path of the saved file, or NULL; the stream owns
-	                    * it */
+	int64_t chars;     /* total number of characters if the text is
+	                    * truncated; -1 if it is shown in full */
+	const char *file;  /* path of the saved file, owned by the stream; or
+	                    * NULL */
 };
 
 /* Appends the text to the buffer. If the program uses the full screen, appends
  * the current screen instead. With a cursor, appends only unread text, or
  * nothing if all text has been read. Truncates text that is longer than the
- * bounds, and saves the complete text to a file. `name` is the stream's name
- * for the line that reports the truncation, such as "stdout". Unread text of a
- * long stream is truncated in the mode "tail" or TRUNCATE_RECENT. */
+ * bounds, and saves the complete text to a file. `name` is the stream's name in
+ * the truncation line, such as "stdout". Unread text of a long stream is
+ * truncated in the mode "tail" or TRUNCATE_RECENT. */
 struct output_view output_show(struct output *, const struct output_cursor *,
                                const struct output_bounds *, const char *name,
                                struct buf *);

@@ -22,7 +22,8 @@ void
 revised_mark_read(struct revisions *v, struct row_history *h, int64_t row,
                   int columns)
 {
-	/* Readers have already read another row that had this number. */
+	/* A reader has read a different row with the same number. Mark this row
+	 * as revised, so that the reader reads this row as well. */
 	if (!h->was_read && row < v->read_rows)
 		h->is_revised = true;
 	h->was_read = true;
@@ -43,8 +44,9 @@ revised_finish(struct revisions *v, const struct row_history *h, int64_t row,
 		v->shifted = true;
 	if (!v->shifted)
 		return;
-	/* A row that no reader has read must be read completely, even if text
-	 * was only added to it. */
+	/* If no reader has read this row, all of its text is unread. In this
+	 * case, store the row's last change, because adding text does not count
+	 * as a rewrite. */
 	v->revised[v->count++ % REVISED_MAX] = (struct revised_row){
 		row, start, end, h->was_read ? h->rewrite : h->change
 	};

@@ -20,8 +20,8 @@ widen_row(struct row *r, int n)
 		r->cells[r->used++] = CELL_BLANK;
 }
 
-/* Blanks each wide character of which only one half would be overwritten by n
- * columns at column x. */
+/* Blanks each wide character that crosses either edge of the n columns starting
+ * at x, so that no half of the character remains. */
 static void
 split_wide(struct row *r, int x, int n)
 {

@@ -29,14 +29,14 @@
 #include "output/width.h"
 
 enum {
-	REPLY_MAX = 32,       /* maximum length of a reply, in bytes */
-	REPLIES_MAX = 1024,   /* maximum size of replies that have not been
-	                       * sent, in bytes */
+	REPLY_MAX = 32,       /* maximum length of a reply to a terminal query,
+	                       * in bytes */
+	REPLIES_MAX = 1024,   /* size of the reply buffer, in bytes */
 	TAB_STOP = 8          /* distance of tab stops, in columns */
 };
 
-/* A position of the cursor. If x equals the number of columns, the next
- * character is drawn in the next row. */
+/* A cursor position. If x equals the number of columns, the next character is
+ * drawn at the start of the next row. */
 struct position {
 	int x;                /* column, counted from 0 */
 	int y;                /* row, counted from 0 */
@@ -48,48 +48,49 @@ struct screen {
 	int height;               /* number of rows */
 	struct row main[SCREEN_ROWS];
 	struct row alternate[SCREEN_ROWS];
-	struct row *rows;         /* rows of the screen that is shown: `main` or
+	struct row *rows;         /* rows of the active screen: `main` or
 	                           * `alternate` */
-	int last_line;            /* index of the last row of `main` that
+	int last_line;            /* index of the main screen's last row that
 	                           * contains text or was reached by a line
 	                           * feed */
 	struct position cursor;
 	struct position saved;    /* cursor position saved by DECSC */
-	struct position main_cursor;  /* cursor position on the main screen
-	                               * while the alternate screen is shown */
-	bool restores_cursor;     /* whether the cursor returns to main_cursor
-	                           * when the alternate screen is closed */
+	struct position main_cursor;  /* saved cursor position of the main
+	                               * screen while the alternate screen is
+	                               * active */
+	bool restores_cursor;     /* whether resetting mode 1049 restores the
+	                           * cursor from `main_cursor` */
 	int top;                  /* first row of the scrolling region */
 	int bottom;               /* last row of the scrolling region */
 	bool no_wrap;             /* whether autowrap (DECAWM) is off */
 	bool insert;              /* whether insert mode (IRM) is on */
-	bool drawing[2];          /* whether G0 and G1 contain line-drawing
+	bool drawing[2];          /* whether G0 and G1 are set to line-drawing
 	                           * characters */
 	int charset;              /* active character set: 0 for G0, 1 for G1 */
 
 	struct sequence sequence;
 	unsigned char partial[4]; /* first bytes of a character that is split
-	                           * between two calls */
-	size_t partial_len;       /* length of `partial`, in bytes */
-	uint32_t last_drawn;      /* character that REP (repeat) draws again; 0
-	                           * after a control character or sequence */
+	                           * across calls to screen_write() */
+	size_t partial_len;       /* number of bytes in `partial` */
+	uint32_t last_drawn;      /* character that REP repeats; 0 after a
+	                           * control character or sequence */
 
 	bool moved;               /* whether the cursor was moved to an absolute
-	                           * position, and nothing was drawn after
-	                           * that */
-	bool erased;              /* whether the screen was erased, and nothing
-	                           * was drawn after that */
-	bool addressed;           /* whether text was drawn at an absolute
-	                           * position */
+	                           * position and nothing has been drawn
+	                           * since */
+	bool erased;              /* whether the screen was erased and nothing
+	                           * has been drawn since */
+	bool addressed;           /* whether the program has drawn text at an
+	                           * absolute position */
 
 	struct screen_final final;
 	int64_t invalid_bytes;    /* number of received bytes that are NUL or
 	                           * invalid UTF-8 */
 	struct revisions revisions;
-	char reply[REPLIES_MAX];  /* memory of `replies` */
-	struct buf replies;       /* replies that have not been sent */
-	struct buf *out;          /* buffer for rows that scroll off, set during
-	                           * screen_write() */
+	char reply[REPLIES_MAX];  /* memory for `replies` */
+	struct buf replies;       /* replies not yet sent to the program */
+	struct buf *out;          /* buffer for rows that scroll off; valid only
+	                           * during screen_write() and screen_end() */
 };
 
 /* -- Rows -------------------------------------------------------------- */
@@ -100,8 +101,8 @@ cursor_row(const struct screen *s)
 	return &s->rows[s->cursor.y];
 }
 
-/* Returns whether the main screen is shown. Only rows of the main screen become
- * output. */
+/* Returns whether the main screen is active. Only the main screen's rows are
+ * added to the output. */
 static bool
 is_main(const struct screen *s)
 {
@@ -114,9 +115,10 @@ mark_rewritten(struct screen *s, struct row *r)
 	revised_rewrite(&s->revisions, &r->history);
 }
 
-/* Records that text was drawn at column x of the cursor's row, which had `used`
- * columns before. Text that is added at the end of the last row does not count
- * as a rewrite. */
+/* Records that text was drawn at column x of the cursor's row. `used` is the
+ * row's previous length, in columns. Text drawn after the end of the last row
+ * is recorded as added text, and any other text as a rewrite of the row
+ * (revised.h). */
 static void
 mark_drawn(struct screen *s, int x, int used)
 {
@@ -149,20 +151,20 @@ erase_row(struct screen *s, struct row *r)
 	r->used = 0;
 }
 
-/* Blanks the columns from `first` to `end` - 1 of a row. */
+/* Blanks columns `first` to `end` - 1 of a row. */
 static void
 erase_cells(struct screen *s, struct row *r, int first, int end)
 {
-	/* As in tmux, a wrapped line does not continue in a row that is erased
-	 * completely. */
+	/* If a row is erased completely, a line that wraps onto it is cut off
+	 * at the end of the row above, as in tmux. */
 	if (first == 0 && end >= s->columns && r > s->rows)
 		r[-1].wraps = false;
 	if (row_erase(r, first, end))
 		mark_rewritten(s, r);
 }
 
-/* Returns the number of columns of a row that are shown. A terminal does not
- * show trailing blanks (I6). */
+/* Returns the length of a row as displayed, in columns. On a terminal, this
+ * excludes trailing blanks (I6). */
 static int
 shown_columns(const struct screen *s, const struct row *r)
 {
@@ -181,9 +183,9 @@ max(int a, int b)
 	return a > b ? a : b;
 }
 
-/* Returns the number of columns of a row that belong to the output. This
- * includes trailing blanks only if they were read or are before the cursor, as
- * after a prompt. */
+/* Returns the length of a row of the main screen in the output, in columns. On
+ * a terminal, this includes trailing blanks only if a reader has read them or
+ * if they precede the cursor, as they do after a prompt. */
 static int
 text_columns(const struct screen *s, const struct row *r)
 {
@@ -196,8 +198,8 @@ text_columns(const struct screen *s, const struct row *r)
 	return min(n, r->used);
 }
 
-/* Adds the text in the buffer from the index `from` to the size of the text
- * that has scrolled off the screen. */
+/* Adds the characters, lines and bytes in s->out, starting at index `from`, to
+ * the size of the final text. */
 static void
 count_final(struct screen *s, size_t from)
 {
@@ -211,8 +213,8 @@ count_final(struct screen *s, size_t from)
 	s->final.bytes += (int64_t)(s->out->len - from);
 }
 
-/* Appends a row that scrolls off the screen to the output. Adds a newline if
- * the row ends a line. */
+/* Appends a row to the output when it scrolls off the screen or is erased. If
+ * the row ends a line, `newline` is true, and a newline follows the row. */
 static void
 finish_row(struct screen *s, const struct row *r, bool newline)
 {
@@ -231,8 +233,8 @@ finish_row(struct screen *s, const struct row *r, bool newline)
 
 /* -- Scrolling --------------------------------------------------------- */
 
-/* Moves the rows `first` to `last` up by one row. Row `first` is emptied and
- * becomes the new row `last`. */
+/* Scrolls rows `first` to `last` up by one row. The contents of row `first` are
+ * lost, and row `last` becomes empty. */
 static void
 rotate_up(struct screen *s, int first, int last)
 {
@@ -244,8 +246,8 @@ rotate_up(struct screen *s, int first, int last)
 	s->rows[last] = row;
 }
 
-/* Moves the rows `first` to `last` down by one row. Row `last` is emptied and
- * becomes the new row `first`. */
+/* Scrolls rows `first` to `last` down by one row. The contents of row `last`
+ * are lost, and row `first` becomes empty. */
 static void
 rotate_down(struct screen *s, int first, int last)
 {
@@ -270,14 +272,15 @@ scroll_up(struct screen *s, bool newline)
 	rotate_up(s, s->top, s->bottom);
 	if (entire && is_main(s))
 		return;
-	/* Readers must read the rows outside the scrolling region again: these
-	 * rows did not move, but their numbers have changed. */
+	/* Rows outside the scrolling region stay in place, but their numbers
+	 * change, so readers must reread them. */
 	mark_rows(s, 0, s->height - 1);
 }
 
 /* Moves the cursor to the next row, or scrolls at the bottom of the scrolling
- * region. `newline` is false if the line is only wrapped. On a terminal,
- * wrapping also ends a line of the output. */
+ * region. `newline` is false if the line wraps onto the next row. The rows of a
+ * wrapped line are separate lines in terminal output, but one line in pipe
+ * output. */
 static void
 line_feed(struct screen *s, bool newline)
 {
@@ -344,8 +347,8 @@ delete_rows(struct screen *s, int n)
 
 /* -- Drawing ----------------------------------------------------------- */
 
-/* Records that the program draws text. If the program has just moved the cursor
- * to an absolute position, it counts as a full-screen program. */
+/* Records that the program is drawing text. Drawing after moving the cursor to
+ * an absolute position marks a full-screen program. */
 static void
 record_drawing(struct screen *s)
 {
@@ -385,7 +388,7 @@ combine(struct screen *s, uint32_t code)
 }
 
 /* Stores a character in the cells at the cursor. The row counts as changed only
- * if the cells did not contain that character. */
+ * if the cells did not already contain that character. */
 static void
 put_character(struct screen *s, uint32_t code, int width)
 {
@@ -395,7 +398,7 @@ put_character(struct screen *s, uint32_t code, int width)
 		mark_drawn(s, s->cursor.x, used);
 }
 
-/* Draws a character at the cursor, and moves the cursor after the character. */
+/* Draws a character at the cursor, and advances the cursor past it. */
 static void
 draw(struct screen *s, uint32_t code)
 {
@@ -425,17 +428,18 @@ draw(struct screen *s, uint32_t code)
 	s->last_drawn = code;
 }
 
-/* Returns whether characters are drawn in the default way: without insert mode,
- * with autowrap, and without line-drawing characters. */
+/* Returns whether characters are drawn in the default way: with insert mode
+ * off, autowrap on, and no line-drawing characters. */
 static bool
 is_plain_mode(const struct screen *s)
 {
 	return !s->insert && !s->no_wrap && !s->drawing[s->charset];
 }
 
-/* Draws the printable ASCII characters at the start of p if the cursor is at
- * the end of its row. Returns the number of characters drawn. This fast path
- * makes a line of 100 MB five times as fast. */
+/* Draws the leading run of printable ASCII characters in p, up to the end of
+ * the row, if the row has no text at or after the cursor. Returns the number of
+ * characters drawn, or 0 if the characters must be drawn one by one. With this
+ * fast path, drawing a 100 MB line is five times as fast. */
 static size_t
 draw_run(struct screen *s, const unsigned char *p, size_t n)
 {
@@ -490,7 +494,7 @@ draw_tab(struct screen *s)
 
 /* -- Erasing ----------------------------------------------------------- */
 
-/* Returns the number of rows without empty rows at the bottom. */
+/* Returns the number of rows, not counting trailing empty rows. */
 static int
 used_rows(const struct screen *s)
 {
@@ -515,8 +519,8 @@ erase_all(struct screen *s)
 		erase_row(s, &s->rows[i]);
 	if (is_main(s)) {
 		s->last_line = 0;
-		/* The numbers of the rows have changed, so readers must read
-		 * blank rows with these numbers again. */
+		/* The rows on the screen have been renumbered, so treat every
+		 * row as rewritten, even those that were blank. */
 		mark_rows(s, 0, s->height - 1);
 	}
 	s->moved = false;
@@ -524,8 +528,8 @@ erase_all(struct screen *s)
 	s->addressed = false;
 }
 
-/* Executes EL, which erases a part of the row: 0 from the cursor to the end, 1
- * from the start to the cursor, 2 the entire row. */
+/* Executes EL, which erases part of the row: from the cursor to the end (0),
+ * from the start to the cursor (1), or the entire row (2). */
 static void
 erase_in_row(struct screen *s, int part)
 {
@@ -539,7 +543,8 @@ erase_in_row(struct screen *s, int part)
 		erase_cells(s, r, 0, s->columns);
 }
 
-/* Removes the blank rows below the cursor from the output. */
+/* Excludes the rows below the cursor, which are blank, from the stream's
+ * text. */
 static void
 drop_rows_below(struct screen *s)
 {
@@ -549,10 +554,10 @@ drop_rows_below(struct screen *s)
 	s->last_line = s->cursor.y;
 }
 
-/* Executes ED, which erases a part of the screen. If an absolute movement put
- * the cursor in the first cell, as clear(1) does, the erased rows stay in the
- * output. If relative movements did, as when a program redraws its prompt, the
- * erased rows are dropped. */
+/* Executes ED, which erases part of the screen. If the program moved the cursor
+ * to the first cell with absolute positioning, as clear(1) does, the erased
+ * rows remain in the output. If the program used relative movements, for
+ * example to redraw its prompt, the erased rows are dropped. */
 static void
 erase_in_screen(struct screen *s, int part)
 {
@@ -560,8 +565,8 @@ erase_in_screen(struct screen *s, int part)
 	int i;
 
 	if (!s->terminal) {
-		/* On a pipe, ignore ED 2 (erase the screen), so that the text
-		 * printed before stays in the output. */
+		/* On a pipe, ignore ED 2 (erase the screen), so that earlier
+		 * text remains in the output. */
 		if (part != 2)
 			erase_in_row(s, part);
 	} else if (part == 2 || (part == 0 && at_home)) {
@@ -595,7 +600,8 @@ move_to_column(struct screen *s, int x)
 	s->cursor.x = clamp(x, 0, s->columns - 1);
 }
 
-/* Moves the cursor to row y, counted from 0. This is an absolute movement. */
+/* Moves the cursor to row y, counted from 0, and sets s->moved. Moving to the
+ * first cell of an erased screen clears s->moved instead. */
 static void
 move_to_row(struct screen *s, int y)
 {
@@ -626,7 +632,8 @@ cancel_wrap(struct screen *s)
 		s->cursor.x--;
 }
 
-/* Moves the cursor up by n rows, at most to the top of the scrolling region. */
+/* Moves the cursor up by n rows, stopping at the top of the scrolling region or
+ * of the screen. */
 static void
 move_up(struct screen *s, int n)
 {
@@ -674,8 +681,9 @@ restore_cursor(struct screen *s)
 
 /* -- The alternate screen, reset --------------------------------------- */
 
-/* Shows an empty alternate screen. If restores_cursor is true, the cursor later
- * returns to its current position (mode 1049). */
+/* Switches to an empty alternate screen. If `restores_cursor` is true (mode
+ * 1049), the cursor returns to its current position when the program resets
+ * that mode to leave the alternate screen. */
 static void
 show_alternate(struct screen *s, bool restores_cursor)
 {
@@ -720,8 +728,8 @@ reset(struct screen *s)
 
 /* -- Control sequences ------------------------------------------------- */
 
-/* The comment after each final byte is the name of the function in ECMA-48 or
- * in the documentation of xterm. */
+/* The comment after each final byte is the function's name in ECMA-48 or in the
+ * xterm documentation. */
 
 static void
 reply(struct screen *s, const char *text)
@@ -730,7 +738,7 @@ reply(struct screen *s, const char *text)
 		buf_put(&s->replies, text, strlen(text));
 }
 
-/* Replies to CSI 6 n with the row and column of the cursor, counted from 1. */
+/* Replies to CSI 6 n with the cursor's row and column, counting from 1. */
 static void
 report_cursor(struct screen *s)
 {
@@ -738,9 +746,9 @@ report_cursor(struct screen *s)
 	struct buf b = { text, 0, sizeof(text) };
 	int x = clamp(s->cursor.x, 0, s->columns - 1);
 
-	/* A program that moves the cursor to the last cell and queries its
-	 * position only determines the size of the terminal. Do not count it as
-	 * a full-screen program. */
+	/* Programs determine the terminal's size by moving the cursor to the
+	 * last cell and querying the cursor position. Do not count these
+	 * programs as full-screen programs. */
 	s->moved = false;
 	buf_fmt(&b, "\033[%d;%dR", s->cursor.y + 1, x + 1);
 	reply(s, buf_text(&b));
@@ -835,8 +843,9 @@ run_row_control(struct screen *s, const struct sequence *q)
 	return false;
 }
 
-/* Executes a control sequence that can affect other rows. Pipes ignore these
- * sequences. */
+/* Executes a control sequence that can affect rows other than the cursor's row.
+ * Such sequences are ignored in pipe output, because a pipe's screen has only
+ * one row. */
 static void
 run_screen_control(struct screen *s, const struct sequence *q)
 {
@@ -961,7 +970,7 @@ run_sequence(struct screen *s, const struct sequence *q)
 	}
 }
 
-/* Executes a control character outside a sequence. */
+/* Executes a control character that is not part of a sequence. */
 static void
 run_control(struct screen *s, unsigned char c)
 {
@@ -1003,7 +1012,8 @@ parse_text(struct screen *s, const unsigned char *p, size_t n)
 
 	if (len == 0)
 		return 0;
-	/* Programs send NUL to terminals as padding. */
+	/* Programs send NUL to terminals as padding, so NUL is invalid only on
+	 * a pipe. */
 	if (*p == '\0' && !s->terminal)
 		s->invalid_bytes++;
 	if (len < 0) {
@@ -1025,9 +1035,9 @@ parse_text(struct screen *s, const unsigned char *p, size_t n)
 
 /* -- Whole lines ------------------------------------------------------- */
 
-/* Returns whether complete lines can be copied to the output without drawing
- * them: the output is a pipe, its row is empty, and all modes have their
- * defaults. */
+/* Returns whether complete lines can be copied to the output without being
+ * drawn. This requires a pipe's one-row screen, an empty row, and all modes at
+ * their defaults. */
 static bool
 can_copy(const struct screen *s)
 {
@@ -1036,8 +1046,9 @@ can_copy(const struct screen *s)
 	return is_plain_mode(s) && is_new && !s->terminal;
 }
 
-/* Copies text to the output if the screen would show it unchanged. Returns the
- * number of bytes processed. */
+/* Copies plain text from p to the output without drawing it: either complete
+ * lines or one full row of a long line. Returns the number of bytes of p
+ * processed, or 0 if the text must be drawn. */
 static size_t
 copy_text(struct screen *s, const unsigned char *p, size_t n)
 {
@@ -1099,9 +1110,9 @@ screen_free(struct screen *s)
 	free(s);
 }
 
-/* Adds a byte to a character that was split between two calls. If the byte does
- * not continue the character, draws U+FFFD and returns false. Then the caller
- * must parse the byte again. */
+/* Adds the byte c to an incomplete character left over from the previous call
+ * to screen_write(). If c does not continue the character, draws U+FFFD in its
+ * place and returns false. In that case, the caller must parse c again. */
 static bool
 continue_character(struct screen *s, unsigned char c)
 {
@@ -1125,22 +1136,25 @@ is_printable(unsigned char c)
 	return c >= 0x20 && c < 0x7F;
 }
 
-/* Returns whether the screen of a pipe, which has one row, is full. */
+/* Returns whether this is a pipe's one-row screen and its row is full. */
 static bool
 is_row_full(const struct screen *s)
 {
 	return !s->terminal && s->cursor.x == s->columns && !s->insert;
 }
 
-/* Draws or copies some of the n bytes, which must not start within a sequence
- * or a character. Returns the number of bytes processed. */
+/* Processes text at p: copies it to the output if possible, or draws it on the
+ * screen. If p starts with ESC, starts parsing a sequence. p must not point
+ * inside a sequence or a character. Returns the number of bytes processed, at
+ * least 1. */
 static size_t
 write_text(struct screen *s, const unsigned char *p, size_t n)
 {
 	size_t done = 0;
 
-	/* Finish the full row of a pipe now, so that the next row can be copied
-	 * to the output without drawing it. */
+	/* Once a long line has filled a pipe's one-row screen, start a new row,
+	 * so that the rest of the line can be copied to the output without
+	 * being drawn. */
 	if (is_row_full(s) && is_printable(*p)) {
 		line_feed(s, false);
 		s->cursor.x = 0;
@@ -1220,7 +1234,7 @@ screen_pending_bytes(const struct screen *s)
 	return (int64_t)s->partial_len;
 }
 
-/* Returns the number of rows without blank rows at the bottom. */
+/* Returns the number of rows, not counting trailing blank rows. */
 static int
 height_of(const struct screen *s, const struct row *rows)
 {

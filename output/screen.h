@@ -8,9 +8,9 @@
  * text and never changes again.
  *
  * A terminal has 50 rows of 200 columns (I1) and an alternate screen of that
- * size, whose rows never become text. A pipe has one row of 8,000 columns: a
- * newline makes the row final, tabs and trailing blanks are kept, and movements
- * to other rows are ignored (O1). */
+ * size, whose rows never become text. The screen of a pipe has one row of
+ * 8,000 columns: a newline makes the row final, tabs and trailing blanks are
+ * kept, and movements to other rows are ignored (O1). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,40 +21,43 @@
 enum {
 	SCREEN_ROWS = 50,        /* rows of a terminal */
 	SCREEN_COLUMNS = 200,    /* columns of a terminal */
-	SCREEN_PIPE_COLUMNS = 8000,  /* columns of the only row of a pipe */
-	SCREEN_CELL_BYTES = 12,  /* maximum size of a character with two
+	SCREEN_PIPE_COLUMNS = 8000,  /* columns of the one-row screen for pipe
+	                              * output */
+	SCREEN_CELL_BYTES = 12,  /* maximum size of a character plus two
 	                          * combining characters, in bytes */
 	SCREEN_STEP_MAX = SCREEN_ROWS *
-	    (SCREEN_COLUMNS * SCREEN_CELL_BYTES + 1)   /* maximum size of the
-	                                                * text of all rows,
-	                                                * including newlines, in
-	                                                * bytes */
+	    (SCREEN_COLUMNS * SCREEN_CELL_BYTES + 1)   /* maximum size in bytes
+	                                                * of all rows' text,
+	                                                * including newlines */
 };
 
 struct screen;
 
-/* Returns the number of bytes of memory that screen_new() needs. */
+/* Returns the number of bytes of memory that screen_new() needs for a terminal
+ * or a pipe. */
 size_t screen_memory(bool terminal);
 
-/* Creates an empty screen for a terminal or a pipe. `memory` stores the cells,
- * and must not be freed before the screen. */
+/* Creates an empty screen for a terminal or a pipe. The screen stores its cells
+ * in `memory`, which must be screen_memory() bytes long and remain valid until
+ * screen_free(). */
 struct screen *screen_new(bool terminal, void *memory);
 
 /* Frees the screen, which may be NULL. */
 void screen_free(struct screen *);
 
-/* Draws the n > 0 bytes, and appends rows that scroll off to the buffer, as
- * UTF-8. Stops when the buffer has less than SCREEN_STEP_MAX bytes of free
- * space. Never allocates memory. Returns the number of bytes drawn. The bytes
- * can end within a character or a control sequence. */
+/* Draws n bytes of a program's output, which can end within a character or a
+ * control sequence. Appends each row that scrolls off the screen to the buffer
+ * `final`, as UTF-8. Stops when the buffer has less than SCREEN_STEP_MAX bytes
+ * of free space. Never allocates memory. Returns the number of bytes drawn. */
 size_t screen_write(struct screen *, const void *bytes, size_t n,
                     struct buf *final);
 
-/* Ends the output. An incomplete character is drawn as U+FFFD. */
+/* Ends the output. A trailing incomplete character is drawn as U+FFFD. */
 void screen_end(struct screen *, struct buf *final);
 
 /* Returns whether the program uses the full screen instead of printing lines:
- * it shows the alternate screen, or has drawn text at an absolute position. */
+ * the alternate screen is active, or the program has drawn text at an absolute
+ * position. */
 bool screen_is_full_screen(const struct screen *);
 
 /* The size of the final text */
@@ -73,59 +76,61 @@ struct screen_final screen_final(const struct screen *);
  * NUL (O9). */
 int64_t screen_invalid_bytes(const struct screen *);
 
-/* Returns the number of received bytes that are not drawn yet because they form
- * an incomplete character. */
+/* Returns the number of received bytes that have not been drawn yet because
+ * they form an incomplete character. */
 int64_t screen_pending_bytes(const struct screen *);
 
-/* -- What is shown ----------------------------------------------------- */
+/* -- The active screen ------------------------------------------------- */
 
-/* Returns whether the alternate screen is shown. */
+/* Returns whether the alternate screen is active. */
 bool screen_is_alternate(const struct screen *);
 
-/* Returns the number of rows, not counting blank rows at the bottom. */
+/* Returns the number of rows, not counting trailing blank rows. */
 int screen_height(const struct screen *);
 
 /* Appends row i, counted from 0, to the buffer as UTF-8, without trailing
  * blanks and without a newline. */
 void screen_row(const struct screen *, int i, struct buf *);
 
-/* -- The lines that continue the final text ---------------------------- */
+/* -- The rows of the main screen as text ------------------------------- */
 
 /* Returns the number of rows of the main screen that belong to the output, at
- * least 1. The last of these rows contains the cursor or the last text. */
+ * least 1. The last one contains the cursor or the last non-blank text,
+ * whichever is lower. */
 int screen_lines(const struct screen *);
 
-/* Appends row i of the main screen to the buffer, without a newline. Omits
- * trailing blanks, unless they are before the cursor or were read. */
+/* Appends row i of the main screen to the buffer, without a newline. On a
+ * terminal, omits trailing blanks, except for those before the cursor or
+ * already read. */
 void screen_line(const struct screen *, int i, struct buf *);
 
 /* -- Changes; see revised.h -------------------------------------------- */
 
-/* Returns the number of the last change of the screen, or 0 if the screen has
- * never changed. A reader stores this number to determine later what has
- * changed. */
+/* Returns the sequence number of the last change to the screen, or 0 if the
+ * screen has never changed. A reader stores this number to determine later what
+ * has changed since. */
 int64_t screen_change(const struct screen *);
 
-/* Returns the number of the last change to row i of the screen that is
- * shown. */
+/* Returns the sequence number of the last change to row i of the active
+ * screen. */
 int64_t screen_row_change(const struct screen *, int i);
 
-/* Returns the number of the last change that rewrote row i of the main screen.
- * Adding text at the end of the last row does not rewrite the row. */
+/* Returns the sequence number of the last rewrite of row i of the main screen.
+ * Adding text at the end of the last row does not count as a rewrite. */
 int64_t screen_line_rewrite(const struct screen *, int i);
 
 /* Marks all rows of the main screen as read. */
 void screen_mark_read(struct screen *);
 
-/* Returns one of the remembered rows that have scrolled off the screen. Index 0
- * is the oldest one. Returns NULL if the index is too large. */
+/* Returns the remembered row with index i, or NULL if i is out of range. Index
+ * 0 is the oldest row. All remembered rows have scrolled off the screen. */
 const struct revised_row *screen_revised(const struct screen *, int i);
 
 /* -- Replies ----------------------------------------------------------- */
 
-/* Returns the replies to queries of the cursor position, the status and the
- * device attributes. The caller sends them to the program and empties the
- * buffer. */
+/* Returns the buffer of replies to the program's queries for the cursor
+ * position, the status and the device attributes. The caller sends the replies
+ * to the program and then empties the buffer. */
 struct buf *screen_replies(struct screen *);
 
 #endif

@@ -19,7 +19,8 @@ sequence_is_open(const struct sequence *q)
 	return q->state != PARSE_TEXT;
 }
 
-/* Ends the sequence. `kind` is SEQUENCE_NONE for a sequence without effect. */
+/* Records that the byte `final` completes the sequence. `kind` is SEQUENCE_NONE
+ * if the sequence must be ignored. */
 static void
 finish(struct sequence *q, enum sequence_kind kind, unsigned char final)
 {
@@ -50,8 +51,8 @@ parse_digit(struct sequence *q, int digit)
 		*p = PARAMETER_MAX;
 }
 
-/* Starts the next parameter. If the sequence has too many, overwrites the last
- * one. */
+/* Starts the next parameter of a control sequence. If the sequence already has
+ * SEQUENCE_PARAMETERS parameters, the new parameter overwrites the last one. */
 static void
 parse_separator(struct sequence *q)
 {
@@ -62,8 +63,8 @@ parse_separator(struct sequence *q)
 	q->parameter[q->parameters - 1] = -1;
 }
 
-/* Parses a byte after ESC [ in a control sequence, other than a control
- * character. */
+/* Parses a byte of a control sequence, after "ESC [". The byte must not be a
+ * control character. */
 static void
 parse_control(struct sequence *q, unsigned char c)
 {
@@ -79,7 +80,7 @@ parse_control(struct sequence *q, unsigned char c)
 		finish(q, SEQUENCE_CONTROL, c);
 }
 
-/* Parses the byte after ESC, which is from 0x20 to 0x7E. */
+/* Parses the byte after ESC. It must be in the range 0x20 to 0x7E. */
 static void
 parse_escape(struct sequence *q, unsigned char c)
 {
@@ -99,8 +100,8 @@ parse_escape(struct sequence *q, unsigned char c)
 	}
 }
 
-/* Returns whether the parser is inside a string sequence. Such sequences are
- * ignored. */
+/* Returns whether the parser is inside a string sequence, such as OSC or DCS.
+ * String sequences are ignored. */
 static bool
 is_in_string(const struct sequence *q)
 {
@@ -121,7 +122,7 @@ parse_control_character(struct sequence *q, unsigned char c)
 		q->state = PARSE_TEXT;
 }
 
-/* Parses a byte other than a control character. */
+/* Parses a byte that is not a control character. */
 static void
 parse_byte(struct sequence *q, unsigned char c)
 {

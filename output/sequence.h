@@ -3,7 +3,7 @@
 #define OUTPUT_SEQUENCE_H
 
 /* A parser for terminal control sequences (ECMA-48). A sequence can be split
- * between two calls. */
+ * across calls. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,55 +13,60 @@ enum {
 	                           * sequence */
 };
 
-/* The kind of the sequence that sequence_parse() has found */
+/* The kind of sequence found by sequence_parse() */
 enum sequence_kind {
-	SEQUENCE_NONE,        /* an incomplete sequence, or a sequence without
-	                       * effect */
-	SEQUENCE_ESCAPE,      /* an escape sequence: ESC and `final` */
-	SEQUENCE_CHARSET,     /* ESC ( or ESC ), and `final`: designates a
-	                       * character set */
-	SEQUENCE_CONTROL      /* a control sequence: ESC [, parameters and
-	                       * `final` */
+	SEQUENCE_NONE,        /* no sequence to execute: the sequence is
+	                       * incomplete or must be ignored */
+	SEQUENCE_ESCAPE,      /* an escape sequence: ESC followed by `final` */
+	SEQUENCE_CHARSET,     /* a sequence that designates a character set:
+	                       * "ESC (" or "ESC )" followed by `final` */
+	SEQUENCE_CONTROL      /* a control sequence: "ESC [" followed by
+	                       * parameters and `final` */
 };
 
+/* The states of the parser */
 enum sequence_state {
-	PARSE_TEXT,           /* outside of sequences */
-	PARSE_ESCAPE,         /* after ESC */
-	PARSE_CHARSET,        /* after ESC ( or ESC ) */
-	PARSE_ESCAPE_MORE,    /* in an escape sequence of at least three
-	                       * bytes */
-	PARSE_CSI,            /* in a control sequence, after ESC [ */
-	PARSE_OSC,            /* in an operating system command, after ESC ] */
-	PARSE_STRING          /* in a DCS, SOS, PM or APC string */
+	PARSE_TEXT,           /* The next byte is not part of a sequence. */
+	PARSE_ESCAPE,         /* The next byte follows ESC. */
+	PARSE_CHARSET,        /* The next byte follows "ESC (" or "ESC )". */
+	PARSE_ESCAPE_MORE,    /* The next byte follows ESC and at least one
+	                       * intermediate byte. */
+	PARSE_CSI,            /* The next byte is part of a control sequence
+	                       * ("ESC ["). */
+	PARSE_OSC,            /* The next byte is part of an operating system
+	                       * command ("ESC ]"). */
+	PARSE_STRING          /* The next byte is part of a DCS, SOS, PM or APC
+	                       * string. */
 };
 
-/* The sequence that is being parsed or was parsed last. A zeroed struct is
- * ready for use. */
+/* The sequence being parsed, or the last one parsed. A zeroed struct is ready
+ * for use. */
 struct sequence {
 	enum sequence_state state;  /* only for sequence.c */
 	enum sequence_kind kind;
 	char final;           /* final byte, which selects the function */
-	int parameter[SEQUENCE_PARAMETERS];  /* parameters; -1 if a parameter is
-	                       * empty */
+	int parameter[SEQUENCE_PARAMETERS];  /* parameters; -1 for an empty
+	                       * one */
 	int parameters;       /* number of parameters */
 	char private_mark;    /* prefix of a private control sequence, such as
 	                       * '?' or '>', or 0 */
 	char intermediate;    /* last intermediate byte of a control sequence,
 	                       * or 0 */
-	int designated;       /* character set that SEQUENCE_CHARSET designates,
-	                       * 0 for G0 or 1 for G1 */
+	int designated;       /* character set designated by a SEQUENCE_CHARSET
+	                       * sequence: 0 for G0, 1 for G1 */
 };
 
-/* Starts a sequence after its first byte, ESC. */
+/* Starts parsing a sequence. The caller has already read its first byte,
+ * ESC. */
 void sequence_start(struct sequence *);
 
-/* Returns whether a sequence has started and is not complete. */
+/* Returns whether a sequence has started and is not yet complete. */
 bool sequence_is_open(const struct sequence *);
 
-/* Parses bytes until the sequence ends, or up to a byte that cannot be part of
+/* Parses up to the end of the sequence, or up to a byte that cannot be part of
  * it. Sets `kind`. Returns the number of bytes parsed. A newline ends any
- * sequence, so that an unterminated string hides at most one line of output
- * (O1). */
+ * sequence, so that an unterminated string sequence hides at most one line of
+ * output (O1). */
 size_t sequence_parse(struct sequence *, const unsigned char *bytes, size_t n);
 
 /* Returns parameter i of a control sequence, or the default value if the

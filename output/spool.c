@@ -10,11 +10,11 @@
  * then on all output is written to the file at once.
  *
  * Three limits apply: --save-limit for one file, four times --save-limit for
- * all files of the session, and the free space, of which the session uses at
- * most a quarter and always leaves a tenth of the file system. If a limit of
- * the session is reached, the oldest files of ended streams are removed. If
- * that is not enough, the file remains incomplete, and spool_report() says
- * why. */
+ * all files of the session, and the free space. The session uses at most a
+ * quarter of the free space, and always leaves a tenth of the file system
+ * free. If a limit of the session is reached, the oldest files of ended streams
+ * are removed. If that is not enough, the file remains incomplete, and
+ * spool_report() reports the reason. */
 
 #include "output/spool.h"
 
@@ -29,16 +29,16 @@
 #include "base/tempfile.h"
 
 enum {
-	KEPT_BYTES = 65536,     /* maximum length of a stream that is kept in
-	                         * memory instead of a file, in bytes */
+	KEPT_BYTES = 65536,     /* maximum length in bytes of a stream kept in
+	                         * memory rather than in a file */
 	MEASURE_BYTES = 65536,  /* number of bytes written between measurements
-	                         * of the free space */
-	BLOCK_BYTES = 4096      /* space reserved for the last block of a file,
-	                         * which may be only partly used, in bytes */
+	                         * of free space */
+	BLOCK_BYTES = 4096      /* number of bytes reserved for a file's last
+	                         * block, which may be only partly used */
 };
 
-/* The reasons why a stream is not saved completely. 0 means no reason, and a
- * positive value is an errno. */
+/* Reasons why a stream was not saved in full. A reason can also be a positive
+ * errno value, or 0 if there is none. */
 enum {
 	FILE_FULL = -1,
 	SPOOL_FULL = -2,
@@ -51,23 +51,25 @@ enum {
 
 struct spool_file {
 	struct spool *spool;
-	struct list_node node;    /* node in spool->saved while the file
+	struct list_node node;    /* node in the list spool->saved; used only
+	                           * while the saved file exists */
+	char *path;               /* path of the saved file, or NULL if none
 	                           * exists */
-	char *path;               /* path of the file, or NULL if it does not
-	                           * exist */
-	int64_t size;             /* size of the file, in bytes */
-	int fd;                   /* file descriptor for writing the file, or
-	                           * -1 */
-	struct buf kept;          /* output in memory, before the file is
+	int64_t size;             /* size of the saved file, in bytes */
+	int fd;                   /* file descriptor for writing the saved file,
+	                           * or -1 */
+	struct buf kept;          /* output kept in memory until the file is
 	                           * created */
-	int reason;               /* reason why the output is not saved
-	                           * completely, or 0 */
-	bool ended;               /* whether the stream has ended, so that its
-	                           * file may be removed to make space */
-	bool reported;            /* whether a result has shown the path */
-	bool closed;              /* whether spool_close() was called; if so,
-	                           * the struct is freed when the file is
-	                           * removed */
+	int reason;               /* reason why the output was not saved in
+	                           * full, or 0 */
+	bool ended;               /* whether the stream has ended; an ended
+	                           * stream's file may be removed to free
+	                           * space */
+	bool reported;            /* whether a result has reported the saved
+	                           * file's path */
+	bool closed;              /* whether spool_close() has been called; if
+	                           * so, removing the file also frees the
+	                           * struct */
 };
 
 static struct spool_file *
@@ -76,7 +78,7 @@ file_of(struct list_node *node)
 	return LIST_ITEM(node, struct spool_file, node);
 }
 
-/* Removes the stream's file, and frees the stream if it has been closed. */
+/* Removes the stream's file, and frees the stream if it is already closed. */
 static void
 spool_remove(struct spool_file *f)
 {
@@ -91,7 +93,8 @@ spool_remove(struct spool_file *f)
 		free(f);
 }
 
-/* The reasons as reported to the model (O5) */
+/* Messages used in results to explain why a stream was not saved in full
+ * (O5) */
 static const char *const reasons[] = {
 	[0] = "",
 	[-FILE_FULL] = "longer than --save-limit",
@@ -107,7 +110,7 @@ static const char *const reasons[] = {
 };
 
 /* Lowers a limit to the given number of bytes and sets its reason. A negative
- * number counts as 0. Does nothing if the limit is lower already. */
+ * number counts as 0. Does nothing if the limit is already that low. */
 static void
 lower_limit(struct spool_limit *limit, int64_t bytes, int reason)
 {
@@ -119,8 +122,8 @@ lower_limit(struct spool_limit *limit, int64_t bytes, int reason)
 	}
 }
 
-/* Measures the free space on the file system of the file. The first measurement
- * also sets the limit for all files of the session (O5). */
+/* Measures the free space on the file system that contains the saved file. The
+ * first measurement also sets the limit for all files of the session (O5). */
 static void
 spool_measure(struct spool_file *f)
 {
@@ -146,8 +149,9 @@ spool_measure(struct spool_file *f)
 	s->unmeasured = 0;
 }
 
-/* Removes the oldest files of ended streams until the session's files can grow
- * by `more` bytes without exceeding `max`. Never removes the file f. */
+/* Removes the files of ended streams, oldest first, until the session's files
+ * can grow by `more` bytes without exceeding `max` bytes. Never removes the
+ * file f. */
 static void
 spool_evict(struct spool *s, const struct spool_file *f, int64_t more,
             int64_t max)
@@ -164,9 +168,9 @@ spool_evict(struct spool *s, const struct spool_file *f, int64_t more,
 	}
 }
 
-/* Writes as much of the output to the file as the limits allow. Removes older
- * files of the session if necessary (O5). write() does not fail with EINTR,
- * because all signal handlers have SA_RESTART. */
+/* Writes as much of the output to the saved file as the limits allow. Removes
+ * older files of the session if necessary (O5). Sets f->reason if not all n
+ * bytes are written. */
 static void
 spool_save(struct spool_file *f, const char *p, size_t n)
 {
@@ -184,6 +188,8 @@ spool_save(struct spool_file *f, const char *p, size_t n)
 		spool_measure(f);
 	lower_limit(&allowed, s->free_limit.bytes, s->free_limit.reason);
 	f->reason = allowed.reason;
+	/* write() does not fail with EINTR, because all signal handlers have
+	 * SA_RESTART. */
 	while (allowed.bytes > 0) {
 		done = write(f->fd, p, (size_t)allowed.bytes);
 		if (done < 0) {
@@ -201,8 +207,8 @@ spool_save(struct spool_file *f, const char *p, size_t n)
 		fd_close(&f->fd);
 }
 
-/* Removes the oldest file that belongs to an ended stream. Returns false if no
- * such file exists. */
+/* Removes the oldest file of an ended stream. Returns false if no such file
+ * exists. */
 static bool
 spool_remove_oldest(struct spool *s)
 {
@@ -216,8 +222,9 @@ spool_remove_oldest(struct spool *s)
 	return true;
 }
 
-/* Creates the file. If the session has too many files, first removes its oldest
- * ones. Sets f->fd, or f->reason on failure. */
+/* Creates the saved file. If there are too many files, first removes the
+ * session's oldest files of ended streams. Sets f->fd, or f->reason on
+ * failure. */
 static void
 spool_create(struct spool_file *f)
 {
@@ -232,8 +239,8 @@ spool_create(struct spool_file *f)
 		f->reason = errno;
 }
 
-/* Creates the file and writes the output in memory to it. Does nothing if the
- * file exists or if saving has failed before. */
+/* Creates the saved file, and writes to it the output kept in memory. Does
+ * nothing if the file already exists or f->reason is already set. */
 static void
 spool_start_file(struct spool_file *f)
 {
@@ -251,7 +258,7 @@ spool_start_file(struct spool_file *f)
 void
 spool_free(struct spool *s)
 {
-	/* clang-tidy reports a use after free, because it does not see that
+	/* clang-tidy reports a use-after-free here because it does not see that
 	 * spool_remove() removes the file from the list. */
 	while (s->saved.first != NULL)
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
@@ -286,7 +293,8 @@ spool_write(struct spool_file *f, const void *bytes, size_t n)
 {
 	bool may_keep = f->path == NULL && f->reason == 0;
 
-	/* If memory for the output cannot be allocated, create the file now. */
+	/* Most streams never need a file, so keep short output in memory. If
+	 * memory allocation fails, write the output to a file now. */
 	if (may_keep && f->kept.len + n <= KEPT_BYTES &&
 	    buf_reserve(&f->kept, n)) {
 		buf_put(&f->kept, bytes, n);

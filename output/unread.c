@@ -15,10 +15,10 @@
  *	"\r\e[B\e[5C, four"     "TWO\n", as a rewritten row, and ", four", as
  *	                        added text
  *
- * After the first reading, the cursor has the row 2, 5 bytes of that row, and
- * the number of the last change. In the second reading, the last rewrite of row
- * 1 has a higher number than that. Row 2 was not rewritten, so the added text
- * starts after its first 5 bytes. */
+ * After the first read, the reader's cursor is after byte 5 of row 2, and
+ * contains the sequence number of the last change. At the second read, the last
+ * rewrite of row 1 has a higher sequence number. Row 2 was not rewritten, so
+ * the added text starts after its first 5 bytes. */
 
 #include "output/unread.h"
 
@@ -33,8 +33,9 @@ is_blank(const struct kept *k, size_t at, size_t end)
 	return at == end || (end - at == 1 && k->text.data[at] == '\n');
 }
 
-/* Returns the position of a row that has scrolled off the screen, and the
- * number of its last rewrite. Returns NULL if the row is not remembered. */
+/* Returns the screen's record of the row with the number `row`, which has
+ * scrolled off the screen. Returns NULL if the screen has no record of the
+ * row. */
 static const struct revised_row *
 find_revised(const struct kept *k, int64_t row)
 {
@@ -49,8 +50,8 @@ find_revised(const struct kept *k, int64_t row)
 	return NULL;
 }
 
-/* Finds the next row that must be read again and has scrolled off the screen.
- * Returns false if no such row exists. */
+/* Finds the next row that has scrolled off the screen and that the reader must
+ * reread. Returns false if no such row exists. */
 static bool
 find_revised_row(const struct kept *k, const struct output_cursor *c,
                  struct piece *p)
@@ -78,8 +79,8 @@ find_revised_row(const struct kept *k, const struct output_cursor *c,
 	return false;
 }
 
-/* Finds the next row that must be read again and is still on the screen.
- * Returns false if no such row exists. */
+/* Finds the next row that is still on the screen and that the reader must
+ * reread. Returns false if no such row exists. */
 static bool
 find_rewritten_line(const struct kept *k, const struct output_cursor *c,
                     struct piece *p)
@@ -102,8 +103,8 @@ find_rewritten_line(const struct kept *k, const struct output_cursor *c,
 	return false;
 }
 
-/* Finds the next row that must be read again because it was rewritten after it
- * was read. Returns false if no such row exists. */
+/* Finds the next row that was rewritten after the reader had read it. Returns
+ * false if no such row exists. */
 static bool
 find_row(const struct kept *k, const struct output_cursor *c,
          struct piece *p)
@@ -111,17 +112,18 @@ find_row(const struct kept *k, const struct output_cursor *c,
 	return find_revised_row(k, c, p) || find_rewritten_line(k, c, p);
 }
 
-/* The start of the text that was added after the last reading */
+/* The start of the text added since the reader last read the stream */
 struct position {
-	int64_t at;           /* position in the text, in bytes */
-	bool continues;       /* whether this text directly follows text that
-	                       * was read */
+	int64_t at;           /* byte position in the stream's text */
+	bool continues;       /* whether the added text directly follows what
+	                       * the reader has already read */
 };
 
-/* Returns the position at which a reader continues in the last row that it has
- * read: at the start of the row if it was rewritten since, otherwise after the
- * part that was read. The row has `len` bytes from the position `start`.
- * `rewrite` is the number of the change that last rewrote it. */
+/* Returns the start of the unread text in the last row that the reader has
+ * read. If the row has been rewritten since then, the complete row is unread.
+ * Otherwise, only the text after the first c->bytes bytes is unread. `start` is
+ * the row's position in the stream's text, and `len` is its length in bytes.
+ * `rewrite` is the sequence number of the row's last rewrite. */
 static struct position
 position_in_row(const struct output_cursor *c, int64_t start, int64_t len,
                 int64_t rewrite)
@@ -135,7 +137,7 @@ position_in_row(const struct output_cursor *c, int64_t start, int64_t len,
 	return p;
 }
 
-/* Returns the start of the text that was added after the last reading. */
+/* Returns where the text added since the reader's last read starts. */
 static struct position
 find_position(const struct kept *k, const struct output_cursor *c)
 {
@@ -165,8 +167,9 @@ find_position(const struct kept *k, const struct output_cursor *c)
 	return p;
 }
 
-/* Finds text that was added after the last reading, up to the next dropped text
- * or the end. Returns false if all text has been read. */
+/* Finds the next part of the text added since the reader last read the stream.
+ * The part ends where text was dropped from memory, or at the end of the
+ * stream's text. Returns false if all text has been read. */
 static bool
 find_text(const struct kept *k, const struct output_cursor *c,
           struct piece *p)
@@ -186,8 +189,8 @@ find_text(const struct kept *k, const struct output_cursor *c,
 	return p->len > 0;
 }
 
-/* Finds the next row of the alternate screen that has changed since the last
- * reading. Returns false if no such row exists. */
+/* Finds the next row of the alternate screen that has changed since the
+ * reader's last read. Returns false if no such row exists. */
 static bool
 find_shown(const struct kept *k, const struct output_cursor *c,
            struct piece *p)

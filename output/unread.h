@@ -2,8 +2,9 @@
 #ifndef OUTPUT_UNREAD_H
 #define OUTPUT_UNREAD_H
 
-/* Finds the text of a stream that a reader has not read yet. Each reader has
- * its own cursor and reads the text in pieces. */
+/* Finds the part of a stream's text that a reader has not yet read. Each reader
+ * has a cursor, which records how far it has read the stream. The unread text
+ * is read in one or more pieces. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,57 +12,59 @@
 
 struct kept;
 
-/* The kinds of unread text, in the order of reading */
+/* The kinds of unread text, in the order in which they are read */
 enum reading_phase {
-	READ_REWRITTEN,  /* rewritten rows before the cursor */
-	READ_ADDED,      /* text that was added after the last reading */
+	READ_REWRITTEN,  /* rows rewritten after they were read */
+	READ_ADDED,      /* text added since the reader's last read */
 	READ_ALTERNATE   /* changed rows of the alternate screen */
 };
 
-/* The position up to which a reader has read the stream. A zeroed struct is the
- * start of the stream. Only unread.c uses the members, except that output.c
- * reads `lines`. */
+/* The position up to which a reader has read the stream. A zeroed struct
+ * represents the start of the stream. Only unread.c uses the members, apart
+ * from `lines`, which output.c also reads. */
 struct output_cursor {
-	int64_t row;      /* number of the last row that was read */
-	int64_t bytes;    /* number of bytes of the last row that were read */
-	int64_t start;    /* position of the last row in the text; valid unless
-	                   * an earlier row was rewritten later */
-	int64_t lines;    /* number of newlines before the last row that was
-	                   * read */
-	int64_t change;   /* number of the last change of the screen that the
+	int64_t row;      /* number of the last row read, counted from 0 */
+	int64_t bytes;    /* number of bytes of row `row` already read */
+	int64_t start;    /* byte position of row `row` in the stream's text;
+	                   * invalid once an earlier row has been rewritten */
+	int64_t lines;    /* number of newlines in the stream before row
+	                   * `row` */
+	int64_t change;   /* sequence number of the last screen change that the
 	                   * reader has seen */
 
-	/* The progress of a reading that is not complete. Both members are 0
-	 * between two readings. */
+	/* The progress of a read that returns the reader's unread text in
+	 * several pieces. Both members are 0 when no read is in progress. */
 	enum reading_phase phase;
-	int64_t next;     /* where the phase continues: the number of a row, a
-	                   * position in the text, or the index of a row on the
-	                   * alternate screen, depending on the phase */
+	int64_t next;     /* where reading resumes: a row number
+	                   * (READ_REWRITTEN), a position in the stream's text
+	                   * (READ_ADDED), or the index of a row on the
+	                   * alternate screen (READ_ALTERNATE) */
 };
 
-/* A part of the text that a reader has not read yet */
+/* A piece of text that a reader has not yet read */
 struct piece {
 	enum reading_phase phase;
-	size_t at;        /* index of the first byte of this text in memory */
-	size_t len;       /* length of this text, in bytes */
-	bool continues;   /* whether this text directly follows the text that
-	                   * was read before */
-	int64_t next;     /* value of `next` in the cursor after this text has
-	                   * been read */
+	size_t at;        /* index of the piece's first byte in the `text`
+	                   * member of struct kept */
+	size_t len;       /* length of the piece, in bytes */
+	bool continues;   /* whether the piece directly follows what the reader
+	                   * has already read */
+	int64_t next;     /* the cursor's new `next` once the piece has been
+	                   * read */
 };
 
-/* Finds the next part of the unread text without moving the cursor. Returns
- * false if all text has been read. Calls kept_update() first. */
+/* Finds the next piece of unread text without advancing the reader's cursor.
+ * Returns false if all text has been read. Calls kept_update() first. */
 bool unread_find(struct kept *, const struct output_cursor *, struct piece *);
 
-/* Moves the cursor past the text that unread_find() has found. */
+/* Advances the reader's cursor past the piece that unread_find() found. */
 void unread_skip(struct output_cursor *, const struct piece *);
 
 /* Marks all text of the stream as read. */
 void unread_mark_read(struct kept *, struct output_cursor *);
 
-/* Returns the start of the text that was added after the last reading. The
- * caller must call kept_update() first. */
+/* Returns the position in the stream's text where the text added since the
+ * reader's last read starts. The caller must call kept_update() first. */
 int64_t unread_position(const struct kept *, const struct output_cursor *);
 
 #endif

@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A range of Unicode code points, including both ends */
+/* An inclusive range of Unicode code points */
 struct range {
 	uint32_t first, last;
 };
 
 /* Characters that occupy two columns: those with East Asian Width W or F, and
- * emoji with emoji presentation by default (Unicode 14, UAX #11). Unassigned
- * code points within a block of wide characters are wide. */
+ * those with default emoji presentation (Unicode 14, UAX #11). Unassigned code
+ * points within a block of wide characters are wide. */
 static const struct range wide[] = {
 	{ 0x1100, 0x115F }, { 0x231A, 0x231B }, { 0x2329, 0x232A },
 	{ 0x23E9, 0x23EC }, { 0x23F0, 0x23F0 }, { 0x23F3, 0x23F3 },
@@ -46,10 +46,10 @@ static const struct range wide[] = {
 	{ 0x1FA70, 0x1FAF6 }, { 0x20000, 0x3FFFD }
 };
 
-/* Characters that occupy no column and combine with the preceding character:
- * those of the categories Mn, Me and Cf except for U+00AD, and medial and final
- * Hangul letters (Unicode 14). The ranges are approximate for scripts that most
- * terminals cannot draw. */
+/* Zero-width characters, which combine with the preceding character: those of
+ * the categories Mn, Me and Cf except for U+00AD, and medial and final Hangul
+ * jamo (Unicode 14). The ranges are approximate for scripts that most terminals
+ * cannot render. */
 static const struct range zero[] = {
 	{ 0x0300, 0x036F }, { 0x0483, 0x0489 }, { 0x0591, 0x05BD },
 	{ 0x05BF, 0x05BF }, { 0x05C1, 0x05C2 }, { 0x05C4, 0x05C5 },

@@ -2,7 +2,7 @@
 #ifndef OUTPUT_WIDTH_H
 #define OUTPUT_WIDTH_H
 
-/* The number of columns that a character occupies on a screen (O1). boris has
+/* The number of columns that a character occupies on a screen (O1). boris uses
  * its own tables, so that the result does not depend on the C library or the
  * locale. */
 
