@@ -14,28 +14,30 @@
 extern char **environ;
 
 struct environment {
-	char **variables[ENVIRONMENTS];  /* environment of each kind of command;
-	                                  * the first entry is PWD */
-	struct buf pwd;                  /* text of the entry for PWD */
+	char **variables[ENVIRONMENTS];  /* environment for each kind of
+	                                  * command; the first variable is
+	                                  * PWD */
+	struct buf pwd;                  /* the variable PWD, as
+	                                  * PWD=DIRECTORY */
 };
 
-/* Flags of a row in the table of variables: the kinds of commands to which the
- * row applies, and further conditions */
+/* Flags of a row in the table `variables`: the kinds of commands to which the
+ * row applies, and the conditions IF_UNSET and LOCALE */
 enum {
 	PIPES = 1 << ENV_COMMAND | 1 << ENV_TASK,  /* all commands without a
 	                                            * terminal */
 	TERMINAL = 1 << ENV_TERMINAL,
 	TASKS = 1 << ENV_TASK | TERMINAL,
 	ALL = PIPES | TERMINAL,
-	IF_UNSET = 1 << ENVIRONMENTS,    /* the row applies only if boris's
-	                                  * environment lacks the variable */
-	LOCALE = 2 << ENVIRONMENTS       /* the row applies only if
-	                                  * needs_locale() returns true */
+	IF_UNSET = 1 << ENVIRONMENTS,    /* only if boris's own environment does
+	                                  * not set the variable */
+	LOCALE = 2 << ENVIRONMENTS       /* only if needs_locale() returns
+	                                  * true */
 };
 
-/* Differences between a command's environment and that of boris. NAME=VALUE
- * sets a variable, NAME removes it, and *END removes every variable whose name
- * ends with END. */
+/* Differences between a command's environment and boris's own. NAME=VALUE sets
+ * a variable, NAME removes it, and *END removes every variable whose name ends
+ * with END. */
 static const struct variable {
 	const char *text;
 	int where;
@@ -46,31 +48,34 @@ static const struct variable {
 	{ "BORIS_TOKEN", ALL },          /* secret of boris (H3) */
 	{ "TERM=dumb", PIPES },          /* TERM=dumb makes most editors exit at
 	                                  * once */
-	/* output/screen.c implements the terminal type "linux". Every host has
-	 * a description of this type, and its arrow keys send the same
-	 * sequences in all modes, such as ESC [ A. */
+	/* output/screen.c emulates a terminal of type `linux`. Even minimal
+	 * systems have a terminfo entry for this type. With `linux`, an arrow
+	 * key always sends the same bytes, such as ESC [ A for the up arrow.
+	 * With `xterm`, these bytes depend on a mode that programs set. */
 	{ "TERM=linux", TERMINAL },
 	{ "LC_CTYPE=C.UTF-8", ALL | LOCALE },
-	/* If the editor of git is `true`, git keeps the existing text. If the
-	 * editor of another program is `false`, the program fails at once
+	/* Commands without a terminal cannot use an editor. With `true` as its
+	 * editor, git keeps the existing text, such as a default commit
+	 * message. With `false` as their editor, other programs fail at once
 	 * instead of waiting. */
 	{ "*EDITOR", PIPES },
 	{ "GIT_EDITOR=true", PIPES },
 	{ "EDITOR=false", PIPES },
 	{ "VISUAL=false", PIPES },
 	/* Let programs ask for a passphrase on the command's own terminal or
-	 * not at all, but never on the terminal of the client. */
+	 * not at all, but never on the client's terminal. */
 	{ "GPG_TTY", ALL },
 	{ "SSH_ASKPASS_REQUIRE=never", ALL | IF_UNSET },
 	{ "PAGER=cat", TERMINAL },
 	{ "GIT_PAGER=cat", TERMINAL },
 	{ "LINES", TERMINAL },           /* the terminal has its own size */
 	{ "COLUMNS", TERMINAL },
-	/* LVM prints a warning for each open descriptor above 2, and boris
-	 * opens one in bash (D2). */
+	/* LVM tools print a warning for each open descriptor above 2, and boris
+	 * gives bash one to report its directory (D2). This variable suppresses
+	 * the warnings. */
 	{ "LVM_SUPPRESS_FD_WARNINGS=1", ALL | IF_UNSET },
-	/* Disable buffering in Python, because the caller may wait for the
-	 * output of a task (T1). */
+	/* Disable Python's output buffering, because the caller may be waiting
+	 * for a task's output (T1). */
 	{ "PYTHONUNBUFFERED=1", TASKS | IF_UNSET }
 };
 
@@ -84,9 +89,9 @@ is_set(const char *name)
 	return value != NULL && *value != '\0';
 }
 
-/* Returns whether the locale variables are unset and the host has the locale
- * C.UTF-8. Checks for the locale's file instead of calling setlocale(), because
- * a static boris has another C library than its commands. */
+/* Returns whether no locale variable is set and the host provides the C.UTF-8
+ * locale. Looks for the locale's file instead of calling setlocale(), because a
+ * statically linked boris and its commands use different C libraries. */
 static bool
 needs_locale(void)
 {
@@ -106,7 +111,8 @@ needs_locale(void)
 	return false;
 }
 
-/* Returns whether the row matches a variable, which is given as NAME=VALUE. */
+/* Returns whether a row of `variables` sets or removes the variable in `text`,
+ * which has the form NAME=VALUE. */
 static bool
 is_about(const struct variable *row, const char *text)
 {
@@ -122,8 +128,9 @@ is_about(const struct variable *row, const char *text)
 	return strcspn(name, "=") == n && memcmp(name, text, n) == 0;
 }
 
-/* Returns the variable from boris's own environment as NAME=VALUE, or NULL if
- * it is unset. */
+/* Searches boris's own environment for the variable named by a row of
+ * `variables`. Returns the variable in the form NAME=VALUE, or NULL if it is
+ * unset. */
 static char *
 find_own(const struct variable *row)
 {
@@ -136,7 +143,8 @@ find_own(const struct variable *row)
 	return NULL;
 }
 
-/* Returns whether a row of the table applies to the given kind of command. */
+/* Returns whether a row of `variables` applies to commands of the given
+ * kind. */
 static bool
 applies_to(const struct variable *row, enum environment_kind kind)
 {
@@ -147,8 +155,8 @@ applies_to(const struct variable *row, enum environment_kind kind)
 	return (row->where & IF_UNSET) == 0 || find_own(row) == NULL;
 }
 
-/* Returns whether a row that applies sets or removes the variable. `text` is
- * NAME=VALUE. */
+/* Returns whether any row of `variables` whose element of `applies` is true
+ * sets or removes the variable in `text`. `text` has the form NAME=VALUE. */
 static bool
 is_replaced(const bool applies[], const char *text)
 {
@@ -161,8 +169,8 @@ is_replaced(const bool applies[], const char *text)
 	return false;
 }
 
-/* Returns the environment of a kind of command, with NULL at the end. The first
- * entry is reserved for PWD. */
+/* Returns the environment for commands of the given kind, as a NULL-terminated
+ * array of NAME=VALUE strings. The first element is reserved for PWD. */
 static char **
 make_variables(enum environment_kind kind)
 {

@@ -14,12 +14,13 @@ enum environment_kind {
 
 struct environment;
 
-/* Creates the environments of all kinds of commands. boris's own environment
- * must not change afterwards. */
+/* Creates one environment for each kind of command. The environments share
+ * strings with boris's own environment, which must therefore not change
+ * afterwards. */
 struct environment *environment_open(void);
 
-/* Returns the environment, for execve(), of a command that starts in `dir`. It
- * is valid until the next call. */
+/* Returns the environment to pass to execve() for a command that starts in
+ * `dir`. It is valid until the next call to this function. */
 char **environment_get(struct environment *, enum environment_kind,
                        const char *dir);
 

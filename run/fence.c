@@ -45,8 +45,8 @@
  * create other namespaces. Landlock comes after the mounts, because it denies
  * mounting and writing to /proc. Root enters a Landlock domain with every
  * fence. Otherwise its commands could trace other processes of root that have
- * no further capabilities, and take their descriptors (F3). Other users cannot
- * do that from their user namespace. */
+ * no further capabilities, and obtain their descriptors (F3). Other users
+ * cannot do that from their user namespace. */
 
 /* Reports that the option requires a feature that is not available, with the
  * reason from errno, and exits with status 1. */
@@ -58,17 +58,17 @@ reject_option(const char *option, const char *requirement)
 
 #ifdef ON_LINUX
 
-/* Reports that the path of an option cannot be used, with the reason from
- * errno, and exits with status 1. */
+/* Reports that a path given as an option's value cannot be used, with the
+ * reason from errno, and exits with status 1. */
 static void
 reject_path(const char *option, const char *path)
 {
 	fatal(1, "%s=%s: %s", option, path, strerror(errno));
 }
 
-/* These definitions are copied from linux/landlock.h, which some C libraries
- * lack. If the C library does not define the system calls, -1 is used, which
- * fails on every kernel. */
+/* These definitions are copied from linux/landlock.h, which is not installed on
+ * every system. If the C library does not define the system calls, the number
+ * -1 is used, which fails on every kernel. */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset (-1)
 #define SYS_landlock_add_rule (-1)
@@ -92,14 +92,14 @@ enum {
 
 	WRITING = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG |
 	    MAKE_SOCK | MAKE_FIFO | MAKE_SYM | REFER | TRUNCATE,
-	/* Rights that are always denied. Otherwise root could create a device
-	 * file for a disk and write to the disk. */
+	/* --write and --hide always deny these rights. Otherwise root could
+	 * create a device file for a disk and write to the disk through it. */
 	DEVICES = MAKE_CHAR | MAKE_BLOCK
 };
 
-/* An instruction of a seccomp filter, like struct sock_filter in
- * linux/filter.h. if_true and if_false are the numbers of instructions that a
- * jump skips. */
+/* A seccomp filter instruction, with the same layout as struct sock_filter in
+ * linux/filter.h. `if_true` and `if_false` are the numbers of instructions to
+ * skip if a jump's condition is true or false. */
 struct instruction {
 	uint16_t code;
 	uint8_t if_true, if_false;
@@ -111,16 +111,16 @@ struct filter {
 	unsigned short len;
 };
 
-/* A range of system calls that fail with ENOSYS */
+/* A range of system calls that the seccomp filter denies with ENOSYS */
 struct denied_calls {
-	uint32_t architecture;  /* architecture (AUDIT_ARCH_* in linux/audit.h);
-	                         * 0 for any */
+	uint32_t architecture;  /* AUDIT_ARCH_* constant (linux/audit.h), or 0
+	                         * for any architecture */
 	uint32_t first, last;   /* system call numbers */
 };
 
-/* The system calls add_key(), request_key() and keyctl() have consecutive
- * numbers. A kernel for x86, ARM or MIPS also runs programs for other ABIs,
- * which use other numbers. */
+/* System call numbers of add_key(), request_key() and keyctl(), which are
+ * consecutive. On x86, ARM and MIPS, there is one row per kernel ABI, because a
+ * command may use an ABI different from boris's. */
 static const struct denied_calls key_calls[] = {
 #if defined(__x86_64__) || defined(__i386__)
 	{ 0xc000003e, 248, 250 }, { 0x40000003, 286, 288 }
@@ -134,11 +134,13 @@ static const struct denied_calls key_calls[] = {
 #endif
 };
 
-/* fsopen() can mount an overlay and thereby delete files in the overlay's work
- * directory. Landlock denies mount(), but not fsopen(). */
+/* System call numbers of fsopen(), which a command could use to create an
+ * overlay file system. The kernel would then delete the files in the overlay's
+ * work directory, even outside the directories allowed by --write. Landlock
+ * denies mount(), but not fsopen(). */
 static const struct denied_calls fsopen_calls[] = {
 	{ 0, 430, 430 },
-	/* system call numbers in the three ABIs of MIPS */
+	/* system call numbers for the three MIPS ABIs */
 	{ 0, 4430, 4430 }, { 0, 5430, 5430 }, { 0, 6430, 6430 }
 };
 
@@ -152,8 +154,8 @@ add_instruction(struct filter *f, uint16_t code, uint32_t value,
 	};
 }
 
-/* Appends instructions that make the given system calls fail with ENOSYS. Their
- * only arithmetic operation is AND, so that the kernel can cache the filter's
+/* Appends instructions that make the given system calls fail with ENOSYS. They
+ * use no arithmetic except AND, so that the kernel can cache the filter's
  * decision for each system call. */
 static void
 deny_calls(struct filter *f, const struct denied_calls *calls, size_t n)
@@ -171,8 +173,9 @@ deny_calls(struct filter *f, const struct denied_calls *calls, size_t n)
 			add_instruction(f, IS_EQUAL, calls->architecture, 0, 5);
 		}
 		add_instruction(f, LOAD, NUMBER, 0, 0);
-		/* Clear the bit that marks x32 system calls, because they
-		 * otherwise have the same numbers as those for x86-64. */
+		/* Clear the bit 0x40000000, which marks system calls of the x32
+		 * ABI. Once it is cleared, the denied calls have the same
+		 * numbers in x32 as in x86-64. */
 		add_instruction(f, AND, ~(uint32_t)0x40000000, 0, 0);
 		add_instruction(f, IS_AT_LEAST, calls->first, 0, 2);
 		add_instruction(f, IS_GREATER, calls->last, 1, 0);
@@ -182,7 +185,7 @@ deny_calls(struct filter *f, const struct denied_calls *calls, size_t n)
 
 /* Installs a seccomp filter, which requires CAP_SYS_ADMIN or NO_NEW_PRIVS. The
  * filter denies the system calls for kernel keys, because a process can reach
- * all keys of its user through any keyring. With --write, it also denies
+ * all its user's keys through any keyring. With --write, it also denies
  * fsopen(). Returns 0, or -1 with errno set. */
 static int
 enter_filter(bool write)
@@ -203,18 +206,17 @@ enter_filter(bool write)
 
 /* The parameters of a Landlock domain */
 struct landlock_plan {
-	uint64_t handled;  /* access rights that are denied unless a rule allows
-	                    * them */
-	uint64_t allowed;  /* access rights that are allowed below the
-	                    * directories in `dirs` */
+	uint64_t handled;  /* access rights denied unless a rule allows them */
+	uint64_t allowed;  /* access rights allowed beneath the directories in
+	                    * `dirs` */
 	const char *dirs;  /* list of directories (base/options.h) */
-	long abi;          /* lowest Landlock ABI that is sufficient */
+	long abi;          /* lowest sufficient Landlock ABI */
 };
 
-/* Returns the parameters of the Landlock domain. Every domain denies mounting,
- * and access to processes outside the domain. With --hide, it also denies the
- * creation of device files. With --write, it also denies writing outside the
- * given directories. */
+/* Returns the parameters of the Landlock domain. Every domain denies mounting
+ * and ptrace access to processes outside the domain. With --hide, it also
+ * denies the creation of device files. With --write, it also denies writing
+ * outside the given directories. */
 static struct landlock_plan
 plan_landlock(const struct options *o)
 {
@@ -239,8 +241,8 @@ plan_landlock(const struct options *o)
 static int
 enter_landlock(const struct options *o, const char *option)
 {
-	/* plan.handled serves as struct landlock_ruleset_attr, which has only
-	 * this member in the first ABI. */
+	/* plan.handled is passed as struct landlock_ruleset_attr, whose only
+	 * member in the first ABI is `handled_access_fs`. */
 	struct landlock_plan plan = plan_landlock(o);
 	struct {  /* struct landlock_path_beneath_attr */
 		uint64_t allowed;
@@ -268,8 +270,8 @@ enter_landlock(const struct options *o, const char *option)
 		close(rule.fd);
 	}
 	/* Set NO_NEW_PRIVS, because only root can enter a Landlock domain
-	 * without it. It also makes exec ignore setuid bits, so that no program
-	 * can leave the domain. */
+	 * without it. It also makes exec ignore setuid bits, so that no command
+	 * can gain privileges to escape from the domain. */
 	if (o->write != NULL && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
 	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
@@ -279,10 +281,10 @@ enter_landlock(const struct options *o, const char *option)
 
 #define CAPABILITY(number) ((uint64_t)1 << (number))
 /* Capabilities that root must drop. With them, commands could open any file by
- * its handle, take descriptors from boris, read the memory of any process (with
- * PERFMON or SYS_ADMIN, also through /proc/PID/environ since Linux 6.16), or
- * modify the kernel. With NET_ADMIN, they could connect their network namespace
- * to another one. */
+ * its handle, obtain boris's descriptors, read the memory of any process, or
+ * modify the kernel. Since Linux 6.16, PERFMON and SYS_ADMIN also allow
+ * commands to read memory through /proc/PID/environ. With NET_ADMIN, they could
+ * connect their network namespace to another one. */
 static const uint64_t dangerous_capabilities =
 	CAPABILITY(2) /* DAC_READ_SEARCH */ | CAPABILITY(16) /* SYS_MODULE */ |
 	CAPABILITY(17) /* SYS_RAWIO */ | CAPABILITY(19) /* SYS_PTRACE */ |
@@ -301,7 +303,7 @@ write_file(const char *name, const void *text, size_t n)
 }
 
 /* Maps a user or group id to itself in the new user namespace. `map` is the
- * file that contains the mapping. Returns 0, or -1 with errno set. */
+ * path of the uid_map or gid_map file. Returns 0, or -1 with errno set. */
 static int
 keep_id(const char *map, int64_t id)
 {
@@ -330,9 +332,10 @@ raise_loopback(void)
 static int
 drop_capabilities(uint64_t capabilities)
 {
-	/* Arguments of capget(2) for this process, as in linux/capability.h,
-	 * version 3: a header, and the effective, permitted and inheritable
-	 * sets, first for capabilities 0 to 31 and then for 32 to 63. */
+	/* Arguments of capget(2) for this process, in version 3 of the format
+	 * in linux/capability.h. `sets` contains the effective, permitted and
+	 * inheritable sets for capabilities 0 to 31, followed by the same three
+	 * sets for capabilities 32 to 63. */
 	uint32_t header[] = { 0x20080522, 0 }, sets[6];
 	int i, has;
 
@@ -356,7 +359,7 @@ drop_capabilities(uint64_t capabilities)
 }
 
 /* Enters a user namespace, in which the process has all capabilities. Users
- * other than root need it to create other namespaces. Returns 0, or -1 with
+ * other than root need this to create other namespaces. Returns 0, or -1 with
  * errno set. */
 static int
 enter_user_namespace(void)
@@ -373,8 +376,9 @@ enter_user_namespace(void)
 
 enum { COVER_FLAGS = MS_NOSUID | MS_NODEV | MS_NOEXEC };
 
-/* Mounts a read-only tmpfs with an empty directory and an empty file on /proc.
- * Returns 0, or -1 with errno set. */
+/* Mounts a read-only tmpfs over /proc, until cover() unmounts it. The tmpfs
+ * contains an empty directory and an empty file, which cover() uses to hide
+ * paths. Returns 0, or -1 with errno set. */
 static int
 mount_covers(void)
 {
@@ -388,9 +392,9 @@ mount_covers(void)
 	    NULL);
 }
 
-/* Hides each path of a list by mounting an empty directory or file over it. A
- * path stays hidden if its parent directory is renamed. File systems that are
- * later mounted outside the namespace also appear inside it. Returns 0, or -1
+/* Hides each path in a list by mounting an empty directory or file over it. A
+ * path stays hidden even if its parent directory is renamed. File systems
+ * mounted later outside the namespace still appear inside it. Returns 0, or -1
  * with errno set. */
 static int
 cover(const char *path)
@@ -411,8 +415,8 @@ cover(const char *path)
 }
 
 /* Enters the IPC, network and mount namespaces that --hide and --no-network
- * need. Exits if a namespace is not available. `option` is the option to name
- * in the error if there is no IPC namespace. */
+ * need. Exits if a namespace is not available. If it is the IPC namespace, the
+ * error message names `option`. */
 static void
 enter_namespaces(const struct options *o, const char *option)
 {
@@ -426,8 +430,9 @@ enter_namespaces(const struct options *o, const char *option)
 		reject_option("--hide", "a mount namespace");
 }
 
-/* Returns the capabilities that boris must drop. If boris is in a user
- * namespace, it must drop all capabilities. */
+/* Returns the capabilities that boris must drop. `user_namespace` is true if
+ * boris has entered a user namespace. In that case, boris must drop all
+ * capabilities, since it gained all of them on entry. */
 static uint64_t
 find_unneeded_capabilities(const struct options *o, bool user_namespace)
 {
@@ -438,8 +443,9 @@ find_unneeded_capabilities(const struct options *o, bool user_namespace)
 	return dangerous_capabilities;
 }
 
-/* Returns the option to name in an error message if several options need the
- * same feature. */
+/* Returns the option to name in the error message if several options need a
+ * feature that is not available. Prefers --hide to --no-network, and
+ * --no-network to --write. */
 static const char *
 find_option(const struct options *o)
 {
@@ -460,15 +466,16 @@ fence_raise(const struct options *o)
 		return;
 	if (namespaces && !root && enter_user_namespace() < 0)
 		reject_option(find_option(o), "a user namespace");
-	/* Join a new session keyring, because the kernel also uses the keys of
-	 * a session to access file systems. */
+	/* Replace the inherited session keyring with a new one. Otherwise the
+	 * kernel could use the inherited keys when a command accesses a file
+	 * system. */
 	syscall(SYS_keyctl, 1, NULL);  /* KEYCTL_JOIN_SESSION_KEYRING */
 	if (namespaces)
 		enter_namespaces(o, find_option(o));
 	else
-		/* With --write alone, the IPC namespace is optional, because a
-		 * container's root and ordinary users cannot create one without
-		 * a user namespace (F3, F4). */
+		/* Ignore failure. Without a user namespace, ordinary users, and
+		 * root in a container, cannot create an IPC namespace, but
+		 * --write must still work for them (F3, F4). */
 		(void)unshare(CLONE_NEWIPC);
 	if ((o->write != NULL || root) && enter_landlock(o, option) < 0)
 		reject_option(option,
@@ -476,7 +483,7 @@ fence_raise(const struct options *o)
 	if (enter_filter(o->write != NULL) < 0)
 		reject_option(option, "seccomp filters");
 	/* Drop capabilities and make boris non-dumpable, so that commands
-	 * cannot trace boris or take its log and HTTP socket with
+	 * cannot trace boris or obtain its log and HTTP socket descriptors with
 	 * pidfd_getfd(). */
 	if (drop_capabilities(unneeded) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)

@@ -2,9 +2,9 @@
 #ifndef RUN_FENCE_H
 #define RUN_FENCE_H
 
-/* Fences: restrictions that the Linux kernel enforces on boris and on all
- * commands (F). boris gives up rights that neither boris nor any child process
- * can regain. On other systems, boris exits if a fence is requested. */
+/* Fences are restrictions that the Linux kernel enforces on boris and on all
+ * commands (F). Neither boris nor a command can lift a fence. On systems other
+ * than Linux, boris exits if a fence is requested. */
 
 #include "base/options.h"
 

@@ -29,14 +29,14 @@
  *	      |  both processes share              |
  *	      |                                    |
  *	    exits or is killed: the kernel         |
- *	    closes the writing end of the pipe --->|  read() returns 0
+ *	    closes the write end of the pipe ----->|  read() returns 0
  *	                                           |  reads struct guard
  *	                                           |  removes the files
  *	                                           |  terminates the groups
  *	                                         exits
  *
- * Only boris holds the writing end of the pipe, so the guard notices every way
- * in which boris can exit. The guard executes no other program.
+ * Only boris holds the write end of the pipe, so the guard notices every way in
+ * which boris can exit. The guard executes no other program.
  *
  * A process group is in use from the moment when its id is set, by the child
  * before it calls exec, until boris sets the id to 0 because all processes of
@@ -47,20 +47,20 @@
 
 enum {
 	GROUPS = 4096,  /* maximum number of process groups in use */
-	PACE = 20       /* interval between polls of the groups, ms */
+	PACE = 20       /* poll interval for the process groups, in ms */
 };
 
-/* The state of the guard, in memory that boris and the guard share */
+/* The state of the guard process, in memory that it shares with boris */
 struct guard {
 	struct proc_group group[GROUPS];
-	int used;      /* number of entries of `group` that were used at least
-	                * once */
+	int used;      /* number of entries of `group` that have ever been
+	                * used */
 	const struct options *options;
-	volatile bool unfinished;  /* true if `file` must be removed, because an
-	                            * edit is not finished */
+	volatile bool unfinished;  /* true while an edit is unfinished and the
+	                            * guard must remove `file` */
 	char file[4096];
-	pid_t pid;     /* pid of the guard, or 0 if it is not running */
-	int pipe;      /* writing end of the pipe, open until boris exits */
+	pid_t pid;     /* pid of the guard process, or 0 if it is not running */
+	int pipe;      /* write end of the pipe, open until boris exits */
 };
 
 static void
@@ -71,7 +71,8 @@ remove_files(const struct guard *g)
 	tempfile_remove_all(g->options->files);
 }
 
-/* Sets `list` to all process groups that are in use. */
+/* Sets `list` to all process groups that are in use. A group is in use if its
+ * id is not 0. */
 static void
 list_used(struct guard *g, struct list *list)
 {
@@ -96,9 +97,10 @@ has_used(const struct guard *g)
 	return false;
 }
 
-/* Sets the signal that is due for a process group after a poll, in the same way
- * as exec.c. If only processes of another user are left, gives up on the
- * group. */
+/* Uses the result of proc_poll_orphans() to decide which signal a process group
+ * must receive next. If no process is left that the guard is permitted to
+ * signal, sets the group's id to 0. The guard then no longer tries to terminate
+ * the group. */
 static void
 advance_group(struct proc_group *group, int64_t now)
 {
@@ -122,8 +124,8 @@ stop_groups(struct guard *g)
 
 	for (at = g->group; at < g->group + g->used; at++) {
 		at->term_children = false;
-		/* Group leaders are children of boris, so the guard cannot find
-		 * out whether they are zombies. */
+		/* The guard is not the parent of the group leaders, so it
+		 * cannot tell with waitid() whether they are zombies. */
 		at->leader_ended = false;
 	}
 	while (has_used(g) && now < give_up) {
@@ -139,9 +141,10 @@ stop_groups(struct guard *g)
 	}
 }
 
-/* Runs the guard. The guard closes all descriptors that it inherited, so that
- * the client notices at once when boris exits. It calls setsid(), because a
- * client may send SIGKILL to boris's process group. All signals are blocked. */
+/* Runs the guard process, in which all signals are blocked. The guard closes
+ * all inherited descriptors except the read end of the pipe, so that the client
+ * notices at once when boris exits. It calls setsid(), because a client may
+ * send SIGKILL to boris's process group. */
 static void
 run_guard(struct guard *g, int pipe)
 {
@@ -154,8 +157,8 @@ run_guard(struct guard *g, int pipe)
 		;
 	remove_files(g);
 	stop_groups(g);
-	/* Remove the files again, because the first attempt may have failed
-	 * (E7). */
+	/* Try again to remove the files, in case a system call failed during
+	 * the first call to remove_files() (E7). */
 	remove_files(g);
 	_exit(0);
 }
@@ -169,8 +172,8 @@ guard_open(const struct options *options)
 	return g;
 }
 
-/* Returns the first process group with the given id, or NULL if there is no
- * such group. The id 0 finds a group that is not in use. */
+/* Returns the first entry of `group` with the given id, or NULL if there is no
+ * such entry. Unused entries have the id 0. */
 static struct proc_group *
 find_group(struct guard *g, pid_t id)
 {
@@ -181,8 +184,8 @@ find_group(struct guard *g, pid_t id)
 	return at < g->group + g->used ? at : NULL;
 }
 
-/* Returns whether the guard is running. Resumes the guard if it is stopped, and
- * reaps it if it has exited. */
+/* Checks the guard process: resumes it if it is stopped, and reaps it if it has
+ * exited. Returns whether it is running. */
 static bool
 check_process(struct guard *g)
 {
@@ -199,7 +202,8 @@ check_process(struct guard *g)
 	return g->pid > 0;
 }
 
-/* Starts the guard unless it is running. Returns 0, or -1 with errno set. */
+/* Starts the guard unless it is already running. Returns 0, or -1 with errno
+ * set. */
 static int
 start_process(struct guard *g)
 {
@@ -225,11 +229,12 @@ start_process(struct guard *g)
 	}
 	g->pid = pid;
 	g->pipe = end[1];
-	/* Wait until the guard has called setsid(). Before that, a SIGKILL to
-	 * boris's process group would kill the guard too. */
+	/* Wait until the guard has called setsid(). Until then, a SIGKILL sent
+	 * to boris's process group would kill the guard too. */
 	while (check_process(g) && getsid(pid) != pid)
 		poll(NULL, 0, 1);
-	/* Report EAGAIN if the guard was killed in the meantime. */
+	/* If the guard was killed before it called setsid(), fail with
+	 * EAGAIN. */
 	errno = EAGAIN;
 	return g->pid > 0 ? 0 : -1;
 }
@@ -244,7 +249,8 @@ guard_group(struct guard *g)
 	at = find_group(g, 0);
 	if (at == NULL && g->used < GROUPS)
 		at = &g->group[g->used++];
-	errno = EAGAIN;  /* Report EAGAIN if all process groups are in use. */
+	/* Fail with EAGAIN if too many process groups are in use. */
+	errno = EAGAIN;
 	return at != NULL ? memset(at, 0, sizeof(*at)) : NULL;
 }
 
@@ -258,9 +264,9 @@ guard_file(struct guard *g, const char *path)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	/* The call of a function between the two stores prevents the compiler
-	 * from reordering them. Otherwise the guard could remove the file of an
-	 * incomplete path. */
+	/* Store the complete path before `unfinished` becomes true. Otherwise
+	 * the guard could remove the wrong file. The call to start_process()
+	 * between the two stores keeps the compiler from reordering them. */
 	memcpy(g->file, path, strlen(path) + 1);
 	g->unfinished = start_process(g) == 0;
 	return g->unfinished ? 0 : -1;
@@ -269,8 +275,8 @@ guard_file(struct guard *g, const char *path)
 void
 guard_reap(struct guard *g)
 {
-	/* If the old guard was killed while a process group is still in use,
-	 * start a new one. */
+	/* If the guard process was killed but a command's process group is
+	 * still in use, start a new guard. */
 	if (has_used(g))
 		start_process(g);
 	for (;;) {
@@ -279,7 +285,7 @@ guard_reap(struct guard *g)
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
 		    info.si_pid == 0)
 			return;
-		/* Do not reap this shell. exec.c reaps the shell when all
+		/* Do not reap this shell here. exec.c reaps it when all
 		 * processes of its command have exited. */
 		if (find_group(g, info.si_pid) != NULL)
 			return;

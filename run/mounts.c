@@ -32,13 +32,13 @@
 
 struct mounts {
 	int fd;      /* descriptor of the mount table, or -1 */
-	bool local;  /* true if all file systems were local when the table was
-	              * last read */
+	bool local;  /* true if all file systems were local when the mount table
+	              * was last read */
 };
 
 enum { READ_SIZE = 4096 };  /* bytes read at a time */
 
-/* Types of local file systems. All others count as not local. */
+/* Local file system types. All other types are treated as not local. */
 static const char *const local_types[] = {
 	/* disks and flash memory */
 	"bcachefs", "btrfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs",

@@ -10,20 +10,20 @@
 
 struct mounts;
 
-/* Opens the mount table of the current mount namespace. Never fails; if the
- * table cannot be read, mounts_refresh() returns false. */
+/* Opens the mount table of the current mount namespace. Never returns NULL. If
+ * the table cannot be read, mounts_refresh() returns false. */
 struct mounts *mounts_open(void);
 void mounts_close(struct mounts *);
 
-/* Reads the mount table again if it has changed. Returns whether all file
- * systems that boris can reach are local, so that the kernel itself serves them
- * from memory or a disk. The result does not apply to paths below /proc.
- * Returns false if the table cannot be read, for example on systems other than
- * Linux. */
+/* Rereads the mount table if it has changed. Returns true if all file systems
+ * that boris can reach are local, so that the kernel itself serves them from
+ * memory or a disk. Returns false if a file system is not local or the table
+ * cannot be read, as on systems other than Linux. The result does not apply to
+ * paths below /proc. */
 bool mounts_refresh(struct mounts *);
 
 /* Returns whether all file systems in a mount table are local. `table` is the
- * text of /proc/self/mountinfo. */
+ * contents of /proc/self/mountinfo. */
 bool mounts_all_local(const char *table);
 
 #endif

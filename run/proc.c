@@ -30,7 +30,7 @@
  * reads the state of the process from /proc/PID/stat.
  *
  * A process that forks and exits again and again can escape such a walk. But
- * Linux allocates pids in ascending order, and /proc/loadavg shows the last
+ * Linux allocates pids in ascending order, and /proc/loadavg reports the last
  * one. After the walk, boris checks all pids that were allocated during the
  * walk, then all pids that were allocated during that check, and so on, until
  * there are no new ones:
@@ -42,8 +42,8 @@
  *
  * For a command that was started less than PID_WRAP_MIN ago, all pids are
  * greater than the pid of its leader. boris checks only these pids and omits
- * the walk. (Without this shortcut, a call of `true` takes 25 % longer on a
- * host with 220 processes.)
+ * the walk. (Without this shortcut, a tool call that runs `true` takes 25 %
+ * longer on a host with 220 processes.)
  *
  * If /proc is not usable, boris inherits the orphans of its commands on Linux
  * (see spawn_prepare()). As long as a process group has members, at least one
@@ -54,30 +54,28 @@
  * How the processes are terminated
  *
  *	at once            SIGTERM, and SIGCONT, so that stopped processes
- *	                   receive it
+ *	                   can act on it
  *	after TERM_RETRY   SIGTERM again for a shell with an EXIT trap, if the
  *	                   command is younger than EARLY_STOP (E2 d)
  *	after HANGUP       SIGHUP for a command in a terminal (T4 b)
- *	leader has exited  SIGTERM again for children that were forked while
- *	                   the first SIGTERM was sent (E2 c)
+ *	leader has exited  SIGTERM again for children forked while the first
+ *	                   SIGTERM was being sent (E2 c)
  *	after PROC_GRACE   SIGKILL, repeated until no process is left
  *
  * proc_stop() and proc_stop_due() decide which signal is due, and proc_signal()
  * sends it. Their state is in struct proc_group, so the guard continues at the
  * same point if boris is killed. */
 
-/* PROC_GRACE in proc.h is the time from SIGTERM to SIGKILL. */
 enum {
-	HANGUP = 1000,      /* time from SIGTERM to SIGHUP, ms (T4) */
-	EARLY_STOP = 50,    /* age below which a shell with an EXIT trap gets
-	                     * SIGTERM twice, ms */
-	TERM_RETRY = 20,    /* time from the first to the second SIGTERM, ms */
-	PID_WRAP_MIN = 250, /* time in which pids cannot wrap around, ms */
-	/* maximum number of pids that are checked one by one; if there are
-	 * more, boris walks through /proc */
+	HANGUP = 1000,      /* delay between SIGTERM and SIGHUP, in ms (T4) */
+	EARLY_STOP = 50,    /* age in ms below which a command may be sent a
+	                     * second SIGTERM */
+	TERM_RETRY = 20,    /* delay between the first two SIGTERMs, in ms */
+	PID_WRAP_MIN = 250, /* shortest time for pids to wrap around, in ms */
+	/* maximum number of new pids to check one by one; if there are more,
+	 * boris walks through /proc */
 	PID_RANGE_MAX = 16384,
-	/* maximum number of steps in note_since(), each of which checks the
-	 * pids that were allocated during the previous step */
+	/* maximum number of steps in the search described above */
 	SCAN_ROUNDS = 50
 };
 
@@ -145,7 +143,8 @@ proc_stat(pid_t pid, struct proc_stat *s)
 	return 0;
 }
 
-/* Returns the pid that Linux allocated last, or 0 if /proc does not show it. */
+/* Returns the pid most recently allocated by Linux, or 0 if /proc does not
+ * report it. */
 static pid_t
 last_pid(void)
 {
@@ -190,16 +189,16 @@ next_pid(DIR *proc)
 
 /* -- Which process groups are alive ------------------------------------ */
 
-/* Returns whether a process belongs to another user, so that boris is not
- * permitted to signal it. A negative pid stands for a process group. */
+/* Returns whether boris is not permitted to signal a process because it belongs
+ * to another user. A negative pid denotes a process group. */
 static bool
 is_foreign(pid_t pid)
 {
 	return kill(pid, 0) < 0 && errno == EPERM;
 }
 
-/* Checks whether a process is alive. A zombie counts as exited, unless some of
- * its threads are still running. */
+/* Returns the state of a process. A zombie counts as exited unless some of its
+ * threads are still running. */
 static enum proc_found
 find_process(pid_t pid)
 {
@@ -217,9 +216,9 @@ find_process(pid_t pid)
 	return is_foreign(pid) ? PROC_FOREIGN : PROC_LIVES;
 }
 
-/* Returns the process group with the same number as the session of the process,
- * or NULL. The process itself may be in another process group of that session
- * (L3). */
+/* Returns the listed process group whose id equals the process's session id, or
+ * NULL if there is none. The process itself may be in another process group of
+ * that session (L3). */
 static struct proc_group *
 find_session(const struct list *groups, pid_t pid)
 {
@@ -235,8 +234,8 @@ find_session(const struct list *groups, pid_t pid)
 	return NULL;
 }
 
-/* If the process is alive and its session belongs to one of the groups, records
- * the process in that group. */
+/* Records the process in the process group that find_session() returns for it.
+ * Does nothing if the process has exited or there is no such group. */
 static void
 note_if_member(const struct list *groups, pid_t pid)
 {
@@ -249,7 +248,7 @@ note_if_member(const struct list *groups, pid_t pid)
 	other_group = getpgid(pid) != g->id;
 	if (g->found == PROC_LIVES && !other_group && pid != g->id)
 		/* Skip the process, because another live process in the same
-		 * process group was already found. */
+		 * process group has already been found. */
 		return;
 	found = find_process(pid);
 	if (found == PROC_GONE)
@@ -262,8 +261,8 @@ note_if_member(const struct list *groups, pid_t pid)
 	g->other_groups = g->other_groups || other_group;
 }
 
-/* Records all processes in /proc that belong to the sessions of the groups.
- * Returns false if /proc cannot be read. */
+/* Calls note_if_member() for all processes in /proc. Returns false if /proc
+ * cannot be read. */
 static bool
 note_all(const struct list *groups)
 {
@@ -278,10 +277,9 @@ note_all(const struct list *groups)
 	return pid == 0;
 }
 
-/* Records the processes with a pid that was allocated after `from`, if their
- * session belongs to one of the groups. This includes processes that start
- * during the search. If `from` is 0, searches through all pids. Returns false
- * if the search may have missed a process. */
+/* Calls note_if_member() for all pids allocated after the pid `from`, including
+ * those that are allocated while this function runs. If `from` is 0, calls it
+ * for all pids. Returns false if a process may have been missed. */
 static bool
 note_since(const struct list *groups, pid_t from)
 {
@@ -306,8 +304,10 @@ note_since(const struct list *groups, pid_t from)
 	return false;
 }
 
-/* Searches /proc for the processes of the groups. If the search may be
- * incomplete, groups without a known process become PROC_UNKNOWN. */
+/* Searches /proc for the processes of the groups. Checks only pids allocated
+ * after the pid `from`, or all pids if `from` is 0. If the search may have
+ * missed a process, any group in which it found no process that boris is
+ * permitted to signal gets the state PROC_UNKNOWN. */
 static void
 poll_proc(const struct list *groups, pid_t from)
 {
@@ -322,8 +322,8 @@ poll_proc(const struct list *groups, pid_t from)
 	}
 }
 
-/* Checks without /proc whether a process group has members, which may be
- * zombies. */
+/* Returns the state of a process group, determined without /proc. Zombies count
+ * as live processes. */
 static enum proc_found
 find_by_signal(pid_t id)
 {
@@ -332,8 +332,8 @@ find_by_signal(pid_t id)
 	return kill(-id, 0) == 0 ? PROC_LIVES : PROC_GONE;
 }
 
-/* Reaps all exited children in a process group. Returns whether boris has other
- * children in the group. */
+/* Reaps all exited children in a process group. Returns whether boris has any
+ * children left in the group. */
 static bool
 reap_members(pid_t id)
 {
@@ -345,9 +345,9 @@ reap_members(pid_t id)
 	return pid == 0;
 }
 
-/* Finds out with waitpid() which process groups are alive. While boris has a
- * child in a group, the kernel does not reuse the number of the group, so the
- * leader can be reaped (E3). */
+/* Uses waitpid() to find out which process groups are alive. While boris has a
+ * child in a group, the kernel does not reuse the group's number. It is
+ * therefore safe to reap the leader (E3). */
 static void
 poll_children(const struct list *groups)
 {
@@ -375,9 +375,10 @@ poll_children(const struct list *groups)
 	}
 }
 
-/* Returns the lowest pid of the group leaders. Returns 0 if other processes of
- * a group may have lower pids, because the group is too old or its leader is
- * still running. */
+/* Returns the lowest pid among the group leaders, so that a search can start
+ * after this pid. Returns 0 if the search must cover all pids. This is
+ * necessary if a leader is still running, or if pids may have wrapped around
+ * since a command was started. */
 static pid_t
 oldest_pid(const struct list *groups, int64_t now)
 {
@@ -454,9 +455,9 @@ proc_stop(struct proc_group *g, int64_t now)
 	g->retry_at = g->hangup_at = NEVER;
 	g->kill_at = now + PROC_GRACE;
 	g->term_children = true;
-	/* If bash has an EXIT trap and forks just when SIGTERM arrives, the
-	 * child does not receive the signal, and bash waits for the child. This
-	 * happens mostly soon after the start. */
+	/* If bash has an EXIT trap and forks just as SIGTERM arrives, the child
+	 * does not receive the signal, and bash waits for the child. This
+	 * mostly happens shortly after bash starts. */
 	if (g->kind == PROC_WITH_TRAP && now - g->started < EARLY_STOP)
 		g->retry_at = now + TERM_RETRY;
 	if (g->kind == PROC_ON_TERMINAL)
@@ -469,11 +470,12 @@ proc_stop_due(struct proc_group *g, bool leaderless, int64_t now)
 	if (now >= g->kill_at) {
 		g->send = SIGKILL;
 	} else if (g->send != 0) {
-		/* Keep a SIGTERM that has not been sent yet. */
+		/* Do not overwrite a signal that proc_signal() has not sent
+		 * yet. */
 		return;
 	} else if (leaderless && g->term_children) {
-		/* Children that were forked while SIGTERM was sent may have
-		 * missed it. */
+		/* Children forked while SIGTERM was being sent may have missed
+		 * it. */
 		g->send = SIGTERM;
 		g->term_children = false;
 	} else if (now >= g->retry_at) {
@@ -497,19 +499,21 @@ proc_stop_due_at(const struct proc_group *g)
 	return at;
 }
 
-/* Sends a signal to a process, or to a process group if pid is negative. */
+/* Sends a signal to a process or, if `pid` is negative, to the process group
+ * with the id -pid. */
 static void
 send_signal(pid_t pid, int sig)
 {
 	kill(pid, sig);
-	/* Resume stopped processes so that they receive SIGTERM. */
+	/* Resume stopped processes so that they can act on SIGTERM. */
 	if (sig == SIGTERM)
 		kill(pid, SIGCONT);
 }
 
-/* Signals processes that are in the session of a group but in another process
- * group. Does nothing if /proc cannot be read. No pid is reused between
- * getsid() and kill(), because Linux allocates all other pids first. */
+/* Sends each group's signal, `send`, to those processes of its session that are
+ * in another process group. Does nothing if /proc cannot be read. The pid
+ * cannot be reused between getsid() and kill(), because Linux reuses a pid only
+ * after it has allocated all other pids. */
 static void
 signal_other_groups(const struct list *groups)
 {

@@ -4,12 +4,12 @@
 #include "base/io.h"
 
 enum {
-	READ_SILENCE = 100,     /* time without activity after which a process
-	                         * that reads from the terminal counts as
-	                         * waiting for input, ms (I3 a) */
-	PROMPT_SILENCE = 300,   /* time without activity after which the last
-	                         * output may count as a prompt, ms (I3 d) */
-	PROMPT_CHECK = 250      /* interval between checks, ms */
+	READ_SILENCE = 100,     /* time without input or output, in ms, after
+	                         * which a process that is reading from the
+	                         * terminal counts as waiting for input */
+	PROMPT_SILENCE = 300,   /* time without output, in ms, after which the
+	                         * last output may be taken for a prompt */
+	PROMPT_CHECK = 250      /* interval between prompt checks, in ms */
 };
 
 void
@@ -67,10 +67,10 @@ prompt_busy(const struct prompt_history *h, enum terminal_mode mode,
 	};
 }
 
-/* Returns whether the output looks like a prompt (I3 d): the program has
- * printed something since the last input and is now silent. If the terminal
- * echoes input and programs read lines, the last line of the output must also
- * be unfinished. */
+/* Returns whether the output looks like a prompt (I3 d). The program must have
+ * printed something since the last input, and then have been silent for
+ * PROMPT_SILENCE ms. In canonical mode with echo (TERMINAL_LINES), the output's
+ * last line must also lack a trailing newline. */
 static bool
 looks_like_prompt(const struct prompt_history *h, enum terminal_mode mode,
                   bool open_line, int64_t now)
@@ -86,7 +86,7 @@ prompt_judge(const struct prompt_history *h, enum terminal_mode mode,
 {
 	struct prompt p = prompt_busy(h, mode, h->checked_at + PROMPT_CHECK);
 
-	/* Ignore the check unless it was made at least READ_SILENCE ms after
+	/* Ignore the last check if it was made less than READ_SILENCE ms after
 	 * the last input or output. */
 	if (h->checked_at < p.since + READ_SILENCE)
 		return p;

@@ -2,11 +2,11 @@
 #ifndef RUN_PROMPT_H
 #define RUN_PROMPT_H
 
-/* Decides whether a program in a terminal waits for input (I3).
+/* Decides whether a program in a terminal is waiting for input (I3).
  *
  * terminal_prompts() in terminal.c checks in /proc whether a process in the
- * foreground reads from the terminal at this moment. This module decides when
- * such a check is made, and what its result means.
+ * foreground is reading from the terminal. This module decides when such a
+ * check is made, and what its result means.
  *
  * Both depend on the time since the last activity, which is text that was typed
  * into the terminal or printed by a program. Soon after an activity, a program
@@ -31,53 +31,57 @@
 #include <stdint.h>
 #include "run/terminal.h"
 
-/* The last activity in a terminal, and the last check for a prompt */
+/* The last input and output of a terminal, and the last check for a prompt */
 struct prompt_history {
-	int64_t typed_at;    /* time of the last typed input or of the start of
-	                      * the command, ms */
-	int64_t printed_at;  /* time of the last output, ms; 0 if there was none
-	                      * since the last input */
-	int64_t checked_at;  /* time of the last check, ms; 0 if there was
-	                      * none */
+	int64_t typed_at;    /* time of the last input, in ms, or the command's
+	                      * start time if there was none */
+	int64_t printed_at;  /* time of the last output, in ms; 0 if there was
+	                      * none since the last input */
+	int64_t checked_at;  /* time of the last check for a prompt, in ms; 0 if
+	                      * there was none */
 	enum terminal_prompt found;  /* result of the last check */
 };
 
-/* Whether a program waits for input */
+/* Whether a program is waiting for input */
 struct prompt {
 	enum terminal_prompt state;
-	bool not_reading;    /* true if /proc shows that the program does not
-	                      * read from the terminal */
-	bool secret;         /* true if typed text must not be logged, because
-	                      * the terminal does not echo it or is closed */
-	int64_t since;       /* time of the last activity, ms */
-	int64_t recheck_at;  /* time at which the state may change even without
-	                      * activity, ms, or NEVER */
+	bool not_reading;    /* true if /proc shows that the program is not
+	                      * reading from the terminal */
+	bool secret;         /* true if typed text may be a secret and must not
+	                      * be logged */
+	int64_t since;       /* time of the last input or output, in ms */
+	int64_t recheck_at;  /* earliest time, in ms, at which `state` can
+	                      * change without input or output; NEVER if it
+	                      * cannot change */
 };
 
-/* prompt_note_input() records that the command was started or text was typed.
- * prompt_note_output() records that a program has printed something. */
+/* prompt_note_input() records that the command was started or that text was
+ * typed. prompt_note_output() records that a program printed something. */
 void prompt_note_input(struct prompt_history *, int64_t now);
 void prompt_note_output(struct prompt_history *, int64_t now);
 
-/* Returns the earliest time for a check, in ms. Returns NEVER if the terminal
- * is closed, or if `unread` is true because it contains input that no program
- * has read. */
+/* Returns the earliest time for the next check for a prompt, in ms, or NEVER if
+ * the terminal is closed or `unread` is true. `unread` is true if the terminal
+ * contains input that no program has read. */
 int64_t prompt_checks_from(const struct prompt_history *, enum terminal_mode,
                            bool unread);
-/* Returns whether the interval since the last check has passed. */
+/* Returns whether the interval since the last check for a prompt has
+ * elapsed. */
 bool prompt_check_is_due(const struct prompt_history *, int64_t now);
-/* Checks whether a program waits for input from the terminal. `visible` is true
- * if /proc is usable. The caller must then read the pending output, and call
- * prompt_note_output() if there was any. */
+/* Checks whether a program is waiting for input from the terminal. `visible` is
+ * true if /proc is usable. After the check, the caller must read the pending
+ * output, and must call prompt_note_output() if there was any. */
 void prompt_check(struct prompt_history *, int master, int slave, bool visible,
                   int64_t now);
 
-/* Returns whether the program waits for input, according to the last check and
- * the time since then. `open_line` is true if the last line of the output does
- * not end with a newline. */
+/* Returns whether the program is waiting for input at the time `now`. The
+ * result depends on the last check for a prompt and on the time since the last
+ * input or output. `open_line` is true if the output's last line has no
+ * trailing newline. */
 struct prompt prompt_judge(const struct prompt_history *, enum terminal_mode,
                            bool open_line, int64_t now);
-/* Returns a result that reports no prompt (TERMINAL_BUSY). */
+/* Returns a result with the state TERMINAL_BUSY, which means that no program is
+ * waiting for input. */
 struct prompt prompt_busy(const struct prompt_history *, enum terminal_mode,
                           int64_t recheck_at);
 

@@ -48,10 +48,10 @@
  * including the trap. script_clean() removes the trap from that message. */
 
 enum {
-	PIECE = (128 << 10) - 1,  /* maximum size of an argument on Linux, bytes
-	                           * (B3) */
-	MESSAGE_MAX = 64 << 10    /* maximum size of an error message that is
-	                           * examined, bytes */
+	PIECE = (128 << 10) - 1,  /* maximum size of an argument on Linux, in
+	                           * bytes (B3) */
+	MESSAGE_MAX = 64 << 10    /* maximum number of bytes kept while waiting
+	                           * for the end of an error message */
 };
 
 static bool
@@ -63,9 +63,9 @@ is_program(const char *path)
 	    access(path, X_OK) == 0;
 }
 
-/* Searches the absolute directories of PATH for a program. Relative directories
- * are skipped, because boris leaves its initial directory. Returns the absolute
- * path, or NULL if the program is not found. */
+/* Searches the absolute directories of PATH for a program. Skips relative
+ * directories, because boris changes its working directory. Returns the
+ * absolute path, or NULL if the program is not found. */
 static const char *
 find_in_path(const char *name)
 {
@@ -90,8 +90,8 @@ find_in_path(const char *name)
 const char *
 script_shell(void)
 {
-	/* /usr/local/bin/bash exists on FreeBSD, OpenBSD and in Docker's image
-	 * of bash, /usr/pkg/bin/bash on NetBSD. */
+	/* /usr/local/bin/bash exists on FreeBSD, on OpenBSD and in Docker's
+	 * bash image. /usr/pkg/bin/bash exists on NetBSD. */
 	static const char *const fixed[] = {
 		"/bin/bash", "/usr/local/bin/bash", "/usr/pkg/bin/bash"
 	};
@@ -162,9 +162,8 @@ find_word(const char *p, const char *end, const char *word)
 	return NULL;
 }
 
-/* Returns whether the command seems to set its own EXIT trap. The result is a
- * guess, which is only used to explain why a shell did not report its directory
- * (D2). */
+/* Guesses whether the command sets its own EXIT trap. The result is used only
+ * to explain why a shell did not report its directory (D2). */
 static bool
 sets_exit_trap(const struct buf *text)
 {
@@ -175,8 +174,9 @@ sets_exit_trap(const struct buf *text)
 	    find_word(trap, end, " 0") != NULL);
 }
 
-/* Writes the text of the trap. If `codes` is true, the trap also reports the
- * exit codes of the last pipeline. */
+/* Writes the text of boris's EXIT trap to s->trap. The trap reports the
+ * directory in which the shell exits. If `codes` is true, the trap also reports
+ * the exit codes of the last pipeline. */
 static void
 put_trap(struct script *s, bool bash, bool codes)
 {
@@ -192,9 +192,10 @@ put_trap(struct script *s, bool bash, bool codes)
 		    "EXIT; ", s->fd);
 }
 
-/* Writes the part of the script that joins the pieces of a long command, and
- * the name of the shell, which becomes $0. `bytes` is the length of the
- * command. */
+/* If a command is too long for one argument, it is passed to the shell in
+ * pieces. This function writes the end of the script, which joins the pieces
+ * with eval. It then writes the name of the shell, which becomes $0. `bytes` is
+ * the length of the command. */
 static void
 put_join(struct script *s, const char *shell, size_t bytes)
 {
@@ -215,8 +216,9 @@ put_arguments(struct script *s, const char *shell, const struct buf *text)
 {
 	size_t at, n, pieces = text->len / PIECE + 1;
 
-	/* Reserve 1 KiB for each piece in addition to its text, which is much
-	 * more than a piece needs. */
+	/* For each piece of the command, reserve 1 KiB beyond the text itself.
+	 * That is ample, because a piece adds only a few bytes to the
+	 * arguments, such as a NUL and "${1}" in the script. */
 	if (!buf_reserve(&s->args, text->len + pieces * 1024 + s->trap.len +
 	    strlen(shell) + 1))
 		return false;
@@ -250,8 +252,8 @@ script_write(struct script *s, const char *shell, const struct buf *text,
 	if (s->filtering)
 		buf_fmt(&s->message, bash ? "%s: -c: " : "%s: ", shell);
 	if (!bash)
-		/* Free the text of the trap, because sh does not quote the trap
-		 * in its error messages. */
+		/* sh never quotes the trap in its error messages, so
+		 * script_clean() need not remove it. */
 		buf_free(&s->trap);
 	s->own_trap = sets_exit_trap(text);
 	return true;
@@ -266,8 +268,8 @@ script_free(struct script *s)
 	buf_free(&s->received);
 }
 
-/* Returns whether the received output may be the start of an error message of
- * the shell. */
+/* Returns whether the received output may be the beginning of an error message
+ * from the shell. */
 static bool
 is_message(const struct script *s)
 {
@@ -278,8 +280,9 @@ is_message(const struct script *s)
 	return memcmp(s->received.data, s->message.data, n) == 0;
 }
 
-/* Returns whether an error message of the shell is complete. bash may quote the
- * first line of the script in a second line. */
+/* Returns whether all lines of an error message from the shell have been
+ * received. sh prints one line. On a second line, bash may quote the first line
+ * of the script. */
 static bool
 is_message_complete(const struct script *s)
 {
@@ -290,8 +293,8 @@ is_message_complete(const struct script *s)
 	return end != NULL;
 }
 
-/* Returns the offset of the trap's text in the received output. If the output
- * does not contain that text, returns the length of the output. */
+/* Returns the offset of the text of boris's EXIT trap in the received output,
+ * or the output's length if it does not contain that text. */
 static size_t
 find_trap(const struct script *s)
 {
@@ -308,8 +311,8 @@ find_trap(const struct script *s)
 	return received->len;
 }
 
-/* Returns whether an error message of the shell reports a syntax error. bash
- * marks such messages with "-c:", and other shells write "syntax error". */
+/* Returns whether the shell's error message reports a syntax error. bash marks
+ * such messages with "-c:", and other shells write "syntax error". */
 static bool
 is_syntax_error(const struct script *s)
 {
@@ -321,7 +324,8 @@ is_syntax_error(const struct script *s)
 	    strcspn(received->data, "\n"), "yntax error") != NULL;
 }
 
-/* Frees the buffers, which are not needed after the shell's first output. */
+/* Stops filtering the shell's stderr, and frees the buffers, which are no
+ * longer needed. */
 static void
 stop_filtering(struct script *s)
 {
@@ -329,8 +333,9 @@ stop_filtering(struct script *s)
 	script_free(s);
 }
 
-/* Appends a message of the shell to the buffer, without the trap at the given
- * offset. The offset is the length of the message if it contains no trap. */
+/* Appends an error message from the shell to the buffer, omitting the text of
+ * boris's EXIT trap. `trap` is the offset of that text in the message, or the
+ * message's length if the message does not contain the text. */
 static void
 put_message(struct script *s, size_t trap, struct buf *b)
 {
@@ -347,7 +352,7 @@ bool
 script_clean(struct script *s, const char *bytes, size_t n, struct buf *b)
 {
 	struct buf *received = &s->received;
-	bool more;  /* the rest of a message may follow */
+	bool more;  /* true if the rest of an error message may still arrive */
 	size_t trap;
 
 	if (!s->filtering)
@@ -369,10 +374,10 @@ script_clean(struct script *s, const char *bytes, size_t n, struct buf *b)
 	return true;
 }
 
-/* Returns whether the exit status of a pipeline hides a failed part. That is
- * the case if the status is 0 or the exit code of the last part, and another
- * part failed with a different code. The code 141 (SIGPIPE) does not count as a
- * failure. */
+/* Returns whether the exit status of a pipeline hides a command's failure. That
+ * is the case if the status is 0 or the exit code of the last command, and
+ * another command failed with a different code. The code 141 (SIGPIPE) does not
+ * count as a failure. */
 static bool
 hides_failure(const char *codes, int status)
 {
@@ -389,8 +394,9 @@ hides_failure(const char *codes, int status)
 	return hides && (status == 0 || status == code);
 }
 
-/* The trap writes exit codes, each followed by a space, then an absolute path
- * and a newline. Any other text comes from the command and is ignored. */
+/* The EXIT trap writes the exit codes, if any, each followed by a space. Then
+ * it writes the absolute path of the shell's directory and a newline. Any other
+ * text was written by the command and is ignored. */
 void
 script_read_report(char *report, size_t n, int status, char **dir, char **codes)
 {

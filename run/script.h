@@ -2,10 +2,9 @@
 #ifndef RUN_SCRIPT_H
 #define RUN_SCRIPT_H
 
-/* The script that runs a command (B2, B3, B7, D2, D3). This module composes the
- * arguments of the shell and parses the report that the shell writes when it
- * exits. It starts no processes and reads no files, except to find the
- * shell. */
+/* Builds the shell's arguments for a command, including the script, and parses
+ * the report that the shell writes when it exits (B2, B3, B7, D2, D3). This
+ * module starts no processes and reads no files, except to find the shell. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,28 +14,29 @@
  * found. The path must not be freed. */
 const char *script_shell(void);
 
-/* The arguments of a shell, and the state of the filter for its error messages.
- * The struct must be zeroed before script_write(). */
+/* The command-line arguments of a command's shell, and the state of
+ * script_clean(), which filters the shell's error messages. The caller must
+ * zero the struct before it calls script_write(). */
 struct script {
-	struct buf args;     /* shell arguments, each with a NUL: -c -- SCRIPT
-	                      * [SHELL PIECE...] */
-	int fd;              /* descriptor to which the trap writes, or -1 for
-	                      * no trap */
+	struct buf args;     /* command-line arguments of the shell, each
+	                      * terminated by a NUL */
+	int fd;              /* descriptor to which boris's EXIT trap writes its
+	                      * report, or -1 if there is no such trap */
 	bool own_trap;       /* true if the command seems to set its own EXIT
 	                      * trap */
-	bool syntax_error;   /* true if the shell has reported a syntax error */
-	bool filtering;      /* true until the start of the shell's stderr has
-	                      * been filtered */
-	struct buf trap;     /* text of the trap, which script_clean() removes
-	                      * from error messages */
+	bool syntax_error;   /* true if the shell reported a syntax error */
+	bool filtering;      /* true while script_clean() must still filter the
+	                      * start of the shell's stderr */
+	struct buf trap;     /* text of boris's EXIT trap, which script_clean()
+	                      * removes from error messages */
 	struct buf message;  /* prefix of the shell's error messages */
-	struct buf received; /* output received so far, which may be an error
-	                      * message of the shell */
+	struct buf received; /* output received so far that may be an error
+	                      * message from the shell */
 };
 
-/* Composes the arguments of the shell for a command. If `reports_dir` is true,
- * the shell reports its directory when it exits. bash writes the report to the
- * descriptor fd. Returns false if allocation fails. */
+/* Builds the shell's argument list for a command. If `reports_dir` is true, the
+ * shell reports its directory when it exits. bash writes the report to the
+ * descriptor `fd`. Returns false if allocation fails. */
 bool script_write(struct script *, const char *shell, const struct buf *text,
                   bool reports_dir, int fd);
 void script_free(struct script *);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Request syscall() and closefrom(), which POSIX does not define. FreeBSD and
- * OpenBSD declare all functions by default. */
+/* Make the headers declare syscall() and closefrom(), which POSIX does not
+ * define. FreeBSD and OpenBSD need no macro, because they declare all functions
+ * by default. */
 #ifdef __linux__
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
@@ -46,11 +47,13 @@ spawn_prepare(bool visible)
 #ifdef ON_LINUX
 	const long zero[16] = { 0 };
 
-	/* Clear the subreaper attribute if it is not needed, because boris may
-	 * have inherited it. */
+	/* boris needs the subreaper attribute only if /proc is not usable.
+	 * Otherwise clear the attribute, because boris may have inherited
+	 * it. */
 	prctl(PR_SET_CHILD_SUBREAPER, (long)!visible, 0L, 0L, 0L);
-	/* Use the system call, because sigaction() rejects the signals that the
-	 * C library reserves for itself. A struct of zeros means SIG_DFL. */
+	/* Use the system call directly, because sigaction() rejects the signals
+	 * that the C library reserves for itself. A zeroed struct means
+	 * SIG_DFL. */
 	for (sig = 32; sig < 35; sig++)
 		syscall(SYS_rt_sigaction, sig, zero, NULL, _NSIG / 8);
 #else
@@ -66,8 +69,9 @@ spawn_prepare(bool visible)
 }
 
 /* Closes the descriptors from `first` to `last`. Does nothing if `first` is
- * greater. (If a loop of close() is used for 1,024 descriptors, a call of
- * `true` takes 15 % longer.) */
+ * greater than `last`. Uses close_range() if it is available, since a loop over
+ * 1,024 descriptors would make a tool call that runs `true` take 15 %
+ * longer. */
 static void
 close_between(int first, int last)
 {
@@ -91,12 +95,12 @@ spawn_close_from(int lowest)
 #endif
 }
 
-/* Resets all signal handlers and unblocks all signals. */
+/* Resets all signal handlers to the default and unblocks all signals. */
 static void
 default_signals(void)
 {
-	/* signals that boris handles; spawn_prepare() has reset all other
-	 * signals */
+	/* signals for which boris installs handlers; spawn_prepare() has reset
+	 * all other signals */
 	static const int handled[] = {
 		SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD, SIGPIPE, SIGXFSZ
 	};
@@ -110,22 +114,25 @@ default_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Copies the descriptors in `fd`, which has the format of spawn_program.fds.
- * Closes all others except for the pipe `done`, because a child that hangs must
- * not keep the client's connection or the guard's pipe open (L4). Returns 0, or
- * -1 with errno set. */
+/* Gives the child the descriptors listed in `fd` (see spawn_program.fds).
+ * Closes all other descriptors except `done`, the write end of spawn()'s pipe.
+ * Otherwise a hung child would keep the client's connection or the guard's pipe
+ * open (L4). Returns 0, or -1 with errno set. */
 static int
 copy_descriptors(struct proc_group *g, const int *fd, int done)
 {
 	int kept = 2, low, high;
 
 	for (; *fd >= 0; fd += 2) {
-		/* Move the pipe if its number is needed. If that fails, boris
-		 * regards the program as started until the child exits. */
+		/* If the program needs the pipe's descriptor number, move the
+		 * pipe to another one. If that fails, the pipe is closed too
+		 * early, and boris regards the program as started until the
+		 * child exits. */
 		if (fd[1] == done)
 			done = fcntl(done, F_DUPFD_CLOEXEC, 3);
-		/* Clear FD_CLOEXEC explicitly, because dup2() changes nothing
-		 * if both numbers are equal. */
+		/* If the two descriptors are the same, dup2() does nothing and
+		 * FD_CLOEXEC stays set. Clear the flag, so that the program
+		 * inherits the descriptor. */
 		if (fd[0] == fd[1])
 			fcntl(fd[0], F_SETFD, 0);
 		else if (dup2(fd[0], fd[1]) < 0) {
@@ -143,9 +150,9 @@ copy_descriptors(struct proc_group *g, const int *fd, int done)
 	return 0;
 }
 
-/* Changes to the initial directory of the command. If that fails, records
- * whether the child can change to the other two directories. Returns 0, or -1
- * with errno set. */
+/* Changes to the program's initial directory, dirs->start. If that fails,
+ * records whether the child can change to dirs->tracked and to dirs->workdir.
+ * Returns 0, or -1 with errno set. */
 static int
 enter_directory(struct proc_outcome *r, const struct spawn_dirs *dirs)
 {
@@ -174,10 +181,11 @@ write_oom_score(int fd, int score)
 		errno = 0;
 }
 
-/* Raises boris's OOM score before a child inherits it, so that the kernel kills
- * the child first if memory runs out (E10). Keeps a higher score, and ignores
- * errors. `fd` is a descriptor for boris's oom_score_adj, or -1. Returns the
- * previous score. */
+/* Raises boris's OOM score before a fork. The child inherits the score, so that
+ * the kernel kills the child first if memory runs out (E10). Does not lower a
+ * score that is already higher, and ignores errors. `fd` is a descriptor for
+ * boris's oom_score_adj, or -1. Returns the previous score, or OOM_SCORE if it
+ * cannot be read. */
 static int
 raise_oom_score(int fd)
 {
@@ -220,8 +228,9 @@ is_in_proc(const char *dir)
 	return strncmp(dir, "/proc/", 6) == 0;
 }
 
-/* Returns whether the child may change to a directory in /proc. A path in /proc
- * can lead to the mounts of another process. */
+/* Returns whether any of the directories is in /proc. A link in /proc can lead
+ * to a mount in another process's namespace, which is not in boris's mount
+ * table and may be unresponsive. */
 static bool
 has_proc_dir(const struct spawn_dirs *dirs)
 {
@@ -229,9 +238,9 @@ has_proc_dir(const struct spawn_dirs *dirs)
 	    is_in_proc(dirs->workdir);
 }
 
-/* Returns whether the child may hang because a mounted file system does not
- * respond (E11). The child accesses file systems when it changes to its
- * directory, executes the program or closes a file. */
+/* Returns whether an unresponsive file system could block the child (E11). The
+ * child accesses file systems when it changes to its directory, executes the
+ * program or closes a file. */
 static bool
 may_hang(const struct spawn_program *program)
 {
@@ -241,11 +250,11 @@ may_hang(const struct spawn_program *program)
 /* Creates the child process. Returns its pid, or -1 with errno set.
  *
  * vfork() suspends boris until the child has executed the program or exited, so
- * it is used only if the child cannot hang. (If fork() is used instead, a call
- * of `true` takes 8 % longer in bash and 14 % longer in dash.) After vfork(),
- * the child shares boris's memory. This function is separate from spawn(), so
- * that the child cannot change the local variables of spawn(). Compilers never
- * inline a function that calls vfork(). */
+ * it is used only if the child cannot hang. (If fork() is used instead, a tool
+ * call that runs `true` takes 8 % longer in bash and 14 % longer in dash.)
+ * After vfork(), the child shares boris's memory. This function is separate
+ * from spawn(), so that the child cannot change the local variables of spawn().
+ * Compilers never inline a function that calls vfork(). */
 static pid_t
 create_child(struct proc_group *g, const struct spawn_program *program,
              int done)
@@ -272,8 +281,8 @@ spawn(struct proc_group *g, const struct spawn_program *program)
 	fd_nonblocking(end[0]);
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	/* Raise the score before the fork, because Landlock may prevent the
-	 * child from writing its own score. */
+	/* Raise the OOM score before the fork, because Landlock may prevent the
+	 * child from changing its own score. */
 	score = raise_oom_score(program->oom_score);
 	pid = create_child(g, program, end[1]);
 	error = errno;

@@ -25,9 +25,9 @@
 
 /* How one check for a prompt works
  *
- * A terminal prompts if a program waits for input from it. On Linux,
- * /proc/PID/syscall shows which system call a thread is blocked in. boris reads
- * it for all threads of the terminal's foreground process group:
+ * A terminal prompts if a program is waiting for input from it. On Linux,
+ * /proc/PID/syscall reports the system call in which a thread is blocked. boris
+ * reads it for all threads of the terminal's foreground process group:
  *
  *	read from the terminal or /dev/tty           TERMINAL_PROMPTS
  *	poll, select or epoll                        TERMINAL_MAY_PROMPT
@@ -40,9 +40,9 @@
  * The result for the group is the greatest of these values. On systems other
  * than Linux, it is always TERMINAL_MAY_PROMPT. prompt.h explains when this
  * check is made, and how the result and the terminal's output decide whether
- * boris reports that a program waits for input. */
+ * boris reports that a program is waiting for input. */
 
-/* size of a buffer for the target of a symbolic link, bytes */
+/* size of the buffer for a symbolic link's target, in bytes */
 enum { PATH_SIZE = 4096 };
 
 int
@@ -65,7 +65,7 @@ terminal_open(int *master, int *slave)
 		fd_close(master);
 		return -1;
 	}
-	/* Convert the constant, which is an unsigned long on POWER, because
+	/* Cast the constant to unsigned. It is an unsigned long on POWER, but
 	 * musl's ioctl() takes an int. */
 	ioctl(*slave, (unsigned)TIOCSWINSZ, &size);
 	return 0;
@@ -136,9 +136,9 @@ waits_for_events(long number)
 	}
 }
 
-/* Reads the symbolic link of a descriptor in /proc/PID/fd. Only the link itself
- * is read, because stat() and open() would block on a hung mount. Returns the
- * length of its text, or 0 if it cannot be read. */
+/* Reads a descriptor's symbolic link in /proc/PID/fd. Reads only the link
+ * itself, because stat() and open() would block on a hung mount. Returns the
+ * length of the link's target, or 0 if the link cannot be read. */
 static size_t
 read_link(pid_t process, int64_t fd, char *text, size_t size)
 {
@@ -161,8 +161,8 @@ ends_with(const char *text, size_t len, const char *end)
 }
 
 /* Returns whether a descriptor of the process refers to the terminal or to
- * /dev/tty. Compares only the ends of the paths, because the
- * paths of a program in a chroot have an additional prefix. */
+ * /dev/tty. Compares only the last part of the descriptor's path in /proc,
+ * because the path has an additional prefix if the program runs in a chroot. */
 static bool
 leads_to(pid_t pid, int64_t fd, const char *terminal)
 {
@@ -173,10 +173,10 @@ leads_to(pid_t pid, int64_t fd, const char *terminal)
 	    ends_with(text, len, "/dev/tty");
 }
 
-/* Returns whether a program and boris are both 64-bit or both 32-bit, so that
- * their system calls have the same numbers. `rest` contains the arguments and
- * the stack pointer from /proc/PID/syscall, or is NULL. Only a 32-bit program
- * has its stack below 4 GiB. */
+/* Returns whether a program and boris have the same word size, and therefore
+ * the same system call numbers. `rest` contains the arguments and the stack
+ * pointer from /proc/PID/syscall, or is NULL. Only a 32-bit program has its
+ * stack below 4 GiB. */
 static bool
 has_our_calls(const char *rest)
 {
@@ -191,8 +191,9 @@ has_our_calls(const char *rest)
 	return (stack > UINT32_MAX) == (sizeof(void *) > 4);
 }
 
-/* Returns whether /proc shows the system call numbers that boris was built
- * with. An emulator such as qemu-user shows the numbers of its host instead. */
+/* Returns whether the system call numbers in /proc match those that boris was
+ * built with. Under an emulator such as qemu-user, /proc reports the numbers of
+ * the host instead. */
 static bool
 numbers_are_ours(void)
 {
@@ -204,10 +205,10 @@ numbers_are_ours(void)
 	return digits_value(text, 10, &rest) == SYS_read;
 }
 
-/* Checks whether a thread is reading from the terminal. /proc/PID/syscall shows
- * the system call that the thread is in, with its arguments. It shows "-1" if
- * the thread is blocked outside of a system call, and "running" if it is not
- * blocked. */
+/* Returns whether a thread is reading from the terminal. /proc/PID/syscall
+ * contains the system call that the thread is in, with its arguments. It
+ * contains "-1" if the thread is blocked outside a system call, and "running"
+ * if it is not blocked. */
 static enum terminal_prompt
 thread_prompts(pid_t thread, pid_t group, const char *terminal)
 {
@@ -236,7 +237,8 @@ thread_prompts(pid_t thread, pid_t group, const char *terminal)
 	    ? TERMINAL_PROMPTS : TERMINAL_BUSY;
 }
 
-/* Returns whether the main thread of a process is running, not blocked. */
+/* Returns whether the main thread of a process is running rather than
+ * blocked. */
 static bool
 main_thread_runs(pid_t process)
 {
@@ -246,9 +248,9 @@ main_thread_runs(pid_t process)
 	    *text == 'r';  /* "running" */
 }
 
-/* Checks whether a thread of the process is reading from the terminal. If the
- * main thread is running, the process is busy, even if its other threads wait
- * for events. */
+/* Returns whether a thread of the process is reading from the terminal. If the
+ * main thread is running, other threads that are waiting for events do not
+ * count. */
 static enum terminal_prompt
 process_prompts(pid_t process, pid_t group, const char *terminal)
 {
@@ -280,7 +282,7 @@ process_prompts(pid_t process, pid_t group, const char *terminal)
 	return found;
 }
 
-/* Checks whether a process of the group is reading from the terminal. */
+/* Returns whether a process of the group is reading from the terminal. */
 static enum terminal_prompt
 group_prompts(pid_t group, const char *terminal)
 {
@@ -302,8 +304,8 @@ group_prompts(pid_t group, const char *terminal)
 			found = one;
 	}
 	closedir(dir);
-	/* The foreground group may be empty for a moment until the shell puts
-	 * its own group into the foreground. */
+	/* The foreground group may be empty briefly, until the shell puts its
+	 * own group into the foreground. */
 	return any ? found : TERMINAL_MAY_PROMPT;
 }
 #endif
@@ -326,8 +328,8 @@ terminal_prompts(int master, int slave)
 }
 
 #ifdef ON_LINUX
-/* Returns whether the process or one of its ancestors in the session is in the
- * process group. */
+/* Returns whether the process is in the process group or has an ancestor in
+ * that group. Ignores ancestors outside the session. */
 static bool
 descends_from(pid_t pid, pid_t group, pid_t session)
 {
