@@ -25,39 +25,40 @@
 #include "base/io.h"
 
 enum {
-	PARALLEL_MAX = 16,     /* maximum number of foreground commands that run
+	PARALLEL_MAX = 16,     /* maximum number of foreground commands running
 	                        * in parallel (D7) */
-	TIMEOUT_SOON = 10000,  /* if a command's timeout expires within this
-	                        * time, in ms, boris waits for it instead of
-	                        * making the command a task (K2) */
-	START_MIN = 1000       /* minimum time that a call must stay open to
-	                        * start a job that cannot become a task, in ms
+	TIMEOUT_SOON = 10000,  /* time in ms by which a call may exceed
+	                        * `call_limit` to wait for its command's own
+	                        * timeout (K2) */
+	START_MIN = 1000       /* minimum time, in ms, that a call must have
+	                        * left to start a job that cannot become a task
 	                        * (K2) */
 };
 
-/* Returns an action that is due now. */
+/* Returns the action with `now`, in ms, as its due time. */
 static struct job_due
 due_now(enum due_action action, int64_t now)
 {
 	return (struct job_due){ action, now };
 }
 
-/* Returns the decision to do nothing before the time `at`, in ms. */
+/* Returns DUE_NOTHING with `at`, in ms or NEVER, as the time at which to
+ * reconsider the job. */
 static struct job_due
 due_later(int64_t at)
 {
 	return (struct job_due){ DUE_NOTHING, at };
 }
 
-/* Returns whether the client has stopped waiting for the job. */
+/* Returns whether the client is no longer waiting for the job. */
 static bool
 is_overdue(const struct job *job, int64_t now)
 {
 	return now >= job->hand_over_at;
 }
 
-/* Returns whether the job must wait because an earlier edit waits for a locked
- * file. */
+/* Returns whether the job must wait because an earlier edit is waiting for a
+ * locked file. */
 static bool
 waits_for_edit(const struct job *job, const struct queue_state *queue)
 {
@@ -74,8 +75,9 @@ can_start(const struct job *job, const struct queue_state *queue)
 }
 
 /* Returns whether too little time is left to start a queued job before its
- * client stops waiting. Returns false if the command's own timeout expires at
- * most TIMEOUT_SOON later, because boris waits for that timeout (K2). */
+ * client stops waiting, at job->hand_over_at. The time suffices if the
+ * command's own timeout expires at most TIMEOUT_SOON later, because boris waits
+ * for that timeout (K2). */
 static bool
 has_little_time(const struct job *job, int64_t now)
 {
@@ -87,7 +89,7 @@ has_little_time(const struct job *job, int64_t now)
 	return job->timeout > left + TIMEOUT_SOON;
 }
 
-/* Decides how to start the next job in the queue, or why to reject it. */
+/* Chooses the action that starts or rejects the next queued job. */
 static enum due_action
 choose_start(const struct job *job, const struct queue_state *queue,
              int64_t now)
@@ -98,8 +100,9 @@ choose_start(const struct job *job, const struct queue_state *queue,
 		return DUE_WORK;
 	if (is_overdue(job, now))
 		return queue->tasks_full ? DUE_REJECT_LATE : DUE_START_LATE;
-	/* Do not start a job that would soon be terminated because it cannot
-	 * become a task. */
+	/* Do not start a job shortly before its client stops waiting if the
+	 * maximum number of tasks is running. The job could not become a task,
+	 * so boris would terminate it. */
 	if (queue->tasks_full && has_little_time(job, now))
 		return DUE_REJECT_LATE;
 	return DUE_START;
@@ -114,14 +117,14 @@ due_queued(const struct job *job, const struct queue_state *queue, int64_t now)
 		return due_now(choose_start(job, queue, now), now);
 	if (!is_overdue(job, now))
 		return due_later(job->hand_over_at);
-	/* No timer is needed, because boris decides again when the pause of the
-	 * queue ends. */
+	/* The job needs no timer, because the event loop wakes up when the
+	 * pause ends and then reconsiders the job. */
 	if (!job->parallel && queue->paused)
 		return due_later(NEVER);
 	return due_now(DUE_GIVE_UP, now);
 }
 
-/* Returns the action that is due when the timeout of the job expires. */
+/* Returns the action for a job whose timeout has expired. */
 static enum due_action
 choose_timeout(const struct job *job)
 {
@@ -139,7 +142,7 @@ due_started(const struct job *job, int64_t now)
 		return due_now(DUE_FAIL, now);
 	if (job->exec.ended)
 		return due_now(DUE_END, now);
-	/* Take no further action while the command is being terminated. */
+	/* Do nothing more while the command is being terminated. */
 	if (job->exec.state != EXEC_RUNNING)
 		return due_later(NEVER);
 	if (now >= job->deadline)
@@ -149,7 +152,8 @@ due_started(const struct job *job, int64_t now)
 	if (!is_overdue(job, now))
 		return due_later(job->hand_over_at < job->deadline
 		    ? job->hand_over_at : job->deadline);
-	/* If the command's timeout expires soon, wait for it (K2). */
+	/* If the command's timeout is about to expire, wait until it does
+	 * (K2). */
 	if (job->deadline <= now + TIMEOUT_SOON)
 		return due_later(job->deadline);
 	return due_now(DUE_HAND_OVER, now);

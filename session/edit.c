@@ -10,7 +10,7 @@
  *  replace   replace_in_file() finds `old` and computes the new text.
  *  write     create_new_file() and fill_new_file() write the new text to a file
  *            with a random name in the same directory, give it the owner, mode
- *            and attributes of the old file, and flush it to the disk.
+ *            and attributes of the old file, and flush it to disk.
  *  check     is_unchanged() checks that no other program has changed the old
  *            file since it was read.
  *  exchange  exchange_names() exchanges the names of the two files with one
@@ -19,15 +19,15 @@
  *            name. If it was changed after the check, the exchange is undone.
  *  carry     carry_over() copies bytes that other programs have appended to
  *  over      the old file, such as lines of a log, to the new one. Another call
- *            of edit_run() repeats this step after APPEND_WAIT.
+ *            to edit_run() repeats this step after APPEND_WAIT.
  *
  * Finally the random name is removed. If the edit creates a file, there is no
  * old file, and take_free_name() replaces the steps exchange and verify.
  *
  * A file cannot be replaced if it has several hard links, or if boris cannot
  * write to its directory. Then write_in_place() overwrites the bytes that
- * differ. On failure it writes the old bytes back; if that fails too, the
- * outcome is EDIT_BROKEN.
+ * differ. On failure it restores the old bytes; if that fails too, the outcome
+ * is EDIT_BROKEN.
  *
  * No step waits, because boris serves other clients in the meantime (P6). A
  * step that would have to wait sets job->work_at, the time at which edit_run()
@@ -67,9 +67,11 @@
 #define st_ctim st_ctimespec
 #endif
 #if !defined(O_PATH) && defined(ON_LINUX)
-#define O_PATH 010000000  /* <fcntl.h> defines O_PATH only for GNU programs */
+#define O_PATH 010000000  /* <fcntl.h> defines O_PATH only if _GNU_SOURCE is
+                           * defined */
 #elif !defined(O_PATH)
-#define O_PATH O_RDONLY  /* without O_PATH, the directory must be readable */
+#define O_PATH O_RDONLY  /* without O_PATH, opening a directory requires
+                          * permission to read it */
 #endif
 
 /* Flags of renameat2(), from linux/fs.h */
@@ -83,20 +85,24 @@
 enum {
 	CONTEXT = 3,                  /* number of lines shown before and after
 	                               * each occurrence */
-	LINE_SHOWN = 160,             /* maximum number of characters shown of a
+	LINE_SHOWN = 160,             /* maximum number of characters shown per
 	                               * line */
-	LOCK_WAIT = 1000,             /* maximum time to wait for the lock of a
+	LOCK_WAIT = 1000,             /* maximum time to wait for the lock on a
 	                               * file, in ms */
-	LOCK_INTERVAL = 20,           /* interval of attempts to lock a file, in
-	                               * ms */
-	APPEND_WAIT = 2,              /* time to wait for programs that still
-	                               * append to the old file, in ms */
-	APPENDED_MAX = 2 * EDIT_MAX,  /* maximum number of appended bytes that
-	                               * are copied to the new file */
-	COPY_BYTES = 65536            /* number of bytes copied at a time */
+	LOCK_INTERVAL = 20,           /* interval between attempts to lock a
+	                               * file, in ms */
+	APPEND_WAIT = 2,              /* delay, in ms, before boris copies the
+	                               * last bytes that other programs append
+	                               * to a replaced file */
+	APPENDED_MAX = 2 * EDIT_MAX,  /* maximum number of bytes to copy if
+	                               * other programs append to a file while
+	                               * it is being edited */
+	COPY_BYTES = 65536            /* buffer size for reading a file, in
+	                               * bytes */
 };
 
-/* Whether a file still contains the text that was read from it */
+/* The result of comparing a file's content with the text that was read from it
+ * earlier */
 enum comparison { SAME, APPENDED, DIFFERENT };
 
 /* The result of an attempt to open and lock a file */
@@ -109,12 +115,11 @@ struct change {
 	char *path;           /* absolute path with symbolic links resolved;
 	                       * NULL if unknown */
 	int dir;              /* descriptor of the file's directory */
-	const char *name;     /* name of the file in its directory; points into
+	const char *name;     /* file name without its directory; points into
 	                       * `path` */
-	int fd;               /* descriptor of the old file; -1 if there is
-	                       * none */
-	struct stat stat;     /* attributes of the old file, determined before
-	                       * it was read */
+	int fd;               /* descriptor of the old file, or -1 */
+	struct stat stat;     /* attributes of the old file, taken before it was
+	                       * read */
 	struct buf old_text;  /* content of the old file */
 	struct buf new_text;  /* content of the new file */
 };
@@ -122,25 +127,23 @@ struct change {
 /* The new file, which has a random name until it replaces the old file */
 struct new_file {
 	struct buf path;
-	const char *name;  /* name of the file in its directory; points into
+	const char *name;  /* file name without its directory; points into
 	                    * `path` */
 	int fd;
 	bool kept;         /* the descriptor now belongs to edit->exchanged */
 };
 
-/* The old and the new file after they have exchanged their names. Both stay
- * open and locked until bytes that other programs append to the old file have
- * been copied to the new one. */
+/* The old and new files after their names have been exchanged. Both stay open
+ * and locked until bytes that other programs append to the old file have been
+ * copied to the new one. */
 struct exchanged {
 	int old, new;  /* descriptors of the two files */
-	size_t end;    /* offset in the old file up to which it was read and
-	                * copied */
-	size_t limit;  /* maximum offset in the old file up to which bytes are
-	                * copied */
+	size_t end;    /* offset in the old file of the next byte to copy */
+	size_t limit;  /* offset in the old file at which copying stops */
 };
 
-/* Appends a line with its number. Leaves out control characters, because they
- * could move the cursor of a terminal. */
+/* Appends a line with its number. Omits control characters except tabs, because
+ * they could move a terminal's cursor. */
 static void
 show_line(struct buf *b, int64_t number, const struct buf *line)
 {
@@ -156,8 +159,9 @@ show_line(struct buf *b, int64_t number, const struct buf *line)
 	buf_fmt(b, cut < line->len ? "...\n" : "\n");
 }
 
-/* Appends the first occurrences of the text, with the lines around them, to
- * edit->shown. Each occurrence has `more` lines after its first line. */
+/* Appends to e->shown the occurrences that start at the lines in e->lines, with
+ * CONTEXT lines before and after each. `text` is the file's content. Each
+ * occurrence spans `more` + 1 lines. */
 static void
 show_around(struct edit *e, const struct buf *text, int64_t more)
 {
@@ -213,8 +217,8 @@ read_file(struct change *c)
 	return false;
 }
 
-/* Returns whether an edit that creates a file may replace the existing one: it
- * must be an empty regular file of the same user. */
+/* Returns whether an edit that creates a file may replace the existing file,
+ * which must be an empty regular file owned by the current user. */
 static bool
 is_empty_and_own(const struct stat *st)
 {
@@ -222,7 +226,8 @@ is_empty_and_own(const struct stat *st)
 	    st->st_uid == geteuid();
 }
 
-/* Returns 0 if the file can be edited, or the errno that explains why not. */
+/* Returns 0 if the file can be edited, or an errno value that gives the
+ * reason. */
 static int
 find_obstacle(const struct change *c)
 {
@@ -257,8 +262,8 @@ try_lock(int fd)
 #endif
 }
 
-/* Unlocks and closes the file if it is open. Closing it does not unlock it
- * while a process that was just forked still has it open. */
+/* Unlocks and closes the file if it is open. close() alone would not release
+ * the lock while a newly forked child still holds the descriptor. */
 static void
 unlock_and_close(int *fd)
 {
@@ -272,8 +277,7 @@ unlock_and_close(int *fd)
 	fd_close(fd);
 }
 
-/* Opens the directory that contains the file. Returns false with errno set on
- * failure. */
+/* Opens the file's directory. Returns false with errno set on failure. */
 static bool
 open_directory(struct change *c)
 {
@@ -294,7 +298,8 @@ open_directory(struct change *c)
 	return c->dir >= 0;
 }
 
-/* Returns whether both structs describe the same file, whatever its content. */
+/* Returns whether both structs describe the same file, regardless of its
+ * content. */
 static bool
 is_same_file(const struct stat *a, const struct stat *b)
 {
@@ -311,10 +316,10 @@ is_at(const struct change *c, const char *name, int fd)
 	    fstat(fd, &opened) == 0 && is_same_file(&named, &opened);
 }
 
-/* Tries to open and lock the file. Returns OPEN_DONE on success, or if the file
- * does not exist and the edit creates it. Returns OPEN_BUSY if another process
- * has locked the file. Otherwise returns OPEN_FAILED with errno set, for
- * instance if the file is a FIFO or a device. */
+/* Tries to open and lock the file, which need not exist if the edit creates it.
+ * Returns OPEN_DONE on success. Returns OPEN_BUSY if another process has locked
+ * the file or has just replaced it. Otherwise returns OPEN_FAILED with errno
+ * set, for instance if the file is a FIFO or a device. */
 static enum opening
 try_open(struct change *c)
 {
@@ -338,23 +343,23 @@ try_open(struct change *c)
 	return OPEN_DONE;
 }
 
-/* Opens the directory, and tries to open and lock the file in it. If the
- * directory cannot be opened, returns OPEN_FAILED with errno set; otherwise,
- * the result of try_open(). */
+/* Opens the file's directory, then tries to open and lock the file. If the
+ * directory cannot be opened, returns OPEN_FAILED with errno set. Otherwise
+ * returns the result of try_open(). */
 static enum opening
 open_file(struct change *c)
 {
 	return open_directory(c) ? try_open(c) : OPEN_FAILED;
 }
 
-/* Reads the old file, if there is one. Returns false with errno set on
- * failure. */
+/* Reads the file's original content into c->old_text, if the file exists.
+ * Returns false with errno set on failure. */
 static bool
 read_old_file(struct change *c)
 {
 	if (c->fd < 0)
 		return true;
-	/* The file may have changed before it was locked, so determine its
+	/* The file may have changed before it was locked, so read its
 	 * attributes again. */
 	if (fstat(c->fd, &c->stat) < 0)
 		return false;
@@ -362,7 +367,9 @@ read_old_file(struct change *c)
 	return errno == 0 && read_file(c);
 }
 
-/* Compares the current content of the file with the text that was read. */
+/* Compares the file's current content with c->old_text, the content that boris
+ * read at the start of the edit. Returns APPENDED if bytes were only added at
+ * the end. Returns DIFFERENT if the file cannot be read. */
 static enum comparison
 compare(const struct change *c)
 {
@@ -388,8 +395,8 @@ compare(const struct change *c)
 }
 
 /* Returns whether both structs describe the same file with the same size and
- * change time. Two changes in quick succession can have the same time, because
- * the clock for file times is coarse. */
+ * ctime. Two changes in quick succession can leave the ctime unchanged, because
+ * file timestamps are coarse. */
 static bool
 is_same_version(const struct stat *a, const struct stat *b)
 {
@@ -399,9 +406,9 @@ is_same_version(const struct stat *a, const struct stat *b)
 	    a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* Returns whether the file was neither changed nor replaced since it was read.
- * If it did not exist then, returns whether it still does not exist. Compares
- * the content too, because the clock for file times is coarse. */
+/* Returns whether the file has not been changed or replaced since boris read
+ * it. If the file did not exist then, returns whether it still does not exist.
+ * Also compares the content, because file timestamps are coarse. */
 static bool
 is_unchanged(const struct change *c)
 {
@@ -413,8 +420,9 @@ is_unchanged(const struct change *c)
 	    compare(c) == SAME;
 }
 
-/* Writes the bytes from offset `from` up to `to` of the buffer to the same
- * offsets of the file. Returns 0, or -1 with errno set. */
+/* Writes a range of the buffer at the same offsets in the file. `from` is the
+ * offset of the first byte, and `to` is the offset just past the last byte.
+ * Returns 0, or -1 with errno set. */
 static int
 write_part(int fd, const struct buf *b, size_t from, size_t to)
 {
@@ -464,8 +472,8 @@ copy_xattrs(int from, int to)
 
 #endif
 
-/* Gives the new file the owner, the mode and the extended attributes of the old
- * one. Returns false if that is not possible. */
+/* Copies the old file's owner, group, mode and extended attributes to the new
+ * file. Returns false if that is not possible. */
 static bool
 copy_attributes(const struct change *c, int fd)
 {
@@ -475,8 +483,8 @@ copy_attributes(const struct change *c, int fd)
 	    copy_xattrs(c->fd, fd) && fchmod(fd, c->stat.st_mode & 07777) == 0;
 }
 
-/* Returns whether the file has more than `size` bytes; false if its size cannot
- * be determined. */
+/* Returns whether the file is larger than `size` bytes. Returns false if its
+ * size cannot be determined. */
 static bool
 is_longer(int fd, off_t size)
 {
@@ -485,9 +493,11 @@ is_longer(int fd, off_t size)
 	return fstat(fd, &now) == 0 && now.st_size > size;
 }
 
-/* Removes the bytes from offset `from` up to `to` from the file by moving the
- * following bytes. Also moves bytes that other programs append meanwhile, up to
- * a limit. Returns 0, or -1 with errno set. */
+/* Removes a range of bytes from the file. `from` is the offset of its first
+ * byte, and `to` is the offset just past its last byte. Moves the bytes after
+ * the range down to `from`, even if other programs append more bytes in the
+ * meantime. Returns 0, or -1 with errno set, for instance if there are more
+ * than APPENDED_MAX bytes to move. */
 static int
 remove_range(int fd, off_t from, off_t to)
 {
@@ -497,7 +507,8 @@ remove_range(int fd, off_t from, off_t to)
 
 	for (;;) {
 		n = pread(fd, bytes, sizeof(bytes), to);
-		/* Another program may have appended bytes after pread(). */
+		/* Another program may have appended bytes to the file since
+		 * pread(). */
 		if (n == 0 && is_longer(fd, to))
 			continue;
 		if (n == 0)
@@ -513,8 +524,8 @@ remove_range(int fd, off_t from, off_t to)
 	}
 }
 
-/* Appends either all bytes or none to the end of the file. Returns the offset
- * after them, or -1 with errno set. */
+/* Appends either all bytes or none to the file. Returns the offset just past
+ * the appended bytes, or -1 with errno set. */
 static off_t
 append(int fd, const char *bytes, size_t len)
 {
@@ -536,9 +547,9 @@ append(int fd, const char *bytes, size_t len)
 	return -1;
 }
 
-/* Appends the bytes of one file from the offset `at` to another file, but no
- * bytes after the offset `limit`. Returns the offset up to which the bytes were
- * appended. */
+/* Appends one file's bytes, starting at the offset `at`, to another file. Stops
+ * at the end of the file, on failure, or when it reaches the offset `limit`.
+ * Returns the offset reached. */
 static size_t
 carry_over(int from, size_t at, size_t limit, int to)
 {
@@ -554,10 +565,10 @@ carry_over(int from, size_t at, size_t limit, int to)
 	return at;
 }
 
-/* Copies to the new file the bytes that other programs have appended to the old
- * one. Limits their number, because a program might append bytes forever. Keeps
- * both files open, because a program that has opened the old file may still
- * append to it. */
+/* Copies bytes that other programs have appended to the old file over to the
+ * new one. Limits their number, because a program might append bytes forever.
+ * Keeps both files open, because a program that has opened the old file may
+ * still append to it. */
 static void
 carry_over_and_keep(struct change *c, struct new_file *file)
 {
@@ -572,8 +583,8 @@ carry_over_and_keep(struct change *c, struct new_file *file)
 	file->kept = true;
 }
 
-/* Copies the last bytes that other programs have appended to the old file, and
- * closes both files. */
+/* Copies any bytes that other programs have appended to the old file in the
+ * meantime, and closes both files. */
 static void
 finish_exchange(struct edit *e)
 {
@@ -587,7 +598,7 @@ finish_exchange(struct edit *e)
 }
 
 /* Calls renameat2() for two names in the directory. Returns 0, or -1 with errno
- * set, which is ENOSYS if the system does not have this call. */
+ * set. errno is ENOSYS if the system does not support renameat2(). */
 static int
 rename_with(const struct change *c, const char *from, const char *to,
             unsigned flags)
@@ -601,8 +612,8 @@ rename_with(const struct change *c, const char *from, const char *to,
 #endif
 }
 
-/* Gives a new file its final name, unless another file has that name. Returns
- * EDIT_DONE, or EDIT_FAILED with errno set. */
+/* Gives a new file its final name. Fails if another file already has that name.
+ * Returns EDIT_DONE, or EDIT_FAILED with errno set. */
 static enum edit_outcome
 take_free_name(const struct change *c, const char *from)
 {
@@ -612,14 +623,16 @@ take_free_name(const struct change *c, const char *from)
 	if (errno != EEXIST &&
 	    rename_with(c, from, c->name, RENAME_NOREPLACE) == 0)
 		return EDIT_DONE;
-	/* Without renameat2(), rely on the earlier check that the name is
-	 * free. */
+	/* If renameat2() is not available, use renameat(). It would overwrite
+	 * an existing file at c->name, but is_unchanged() has checked that no
+	 * such file exists. */
 	if (errno != EEXIST && renameat(c->dir, from, c->dir, c->name) == 0)
 		return EDIT_DONE;
 	return EDIT_FAILED;
 }
 
-/* Returns whether both files have the same mode, number of links, and owner. */
+/* Returns whether both structs have the same mode, number of hard links, owner
+ * and group. If they differ, another program has changed the file. */
 static bool
 has_same_owner_and_mode(const struct stat *a, const struct stat *b)
 {
@@ -628,9 +641,8 @@ has_same_owner_and_mode(const struct stat *a, const struct stat *b)
 	return a->st_uid == b->st_uid && a->st_gid == b->st_gid;
 }
 
-/* Returns whether the file with the given name is the old file, unchanged
- * except for appended bytes. Ignores its change time, because renaming changes
- * it. */
+/* Returns whether the name refers to the old file, unchanged except for
+ * appended bytes. Ignores the file's ctime, because renaming changes it. */
 static bool
 is_old_file(const struct change *c, const char *name)
 {
@@ -643,10 +655,10 @@ is_old_file(const struct change *c, const char *name)
 	    compare(c) != DIFFERENT;
 }
 
-/* Exchanges the names of the old and the new file again. Bytes that other
- * programs have appended to the new file are copied to the old one. The table
- * shows the file to which each name refers, if no other program interferes
- * (left) or if one puts its own file at c->name after the exchange (right):
+/* Exchanges the names of the old and new files again. Bytes that other programs
+ * have appended to the new file are copied to the old one. The table shows the
+ * file to which each name refers, if no other program interferes (left) or if
+ * one puts its own file at c->name after the exchange (right):
  *
  *                                  c->name  file->name     c->name  file->name
  *   before the exchange            old      new            old      new
@@ -663,18 +675,20 @@ exchange_back(const struct change *c, const struct new_file *file)
 	bool old_still_there = is_at(c, file->name, c->fd);
 	size_t len = c->new_text.len;
 
-	/* This call fails only if another program has removed c->name. */
+	/* Ignore failure of renameat2(). It means that another program has
+	 * removed the edited file. */
 	rename_with(c, file->name, c->name, RENAME_EXCHANGE);
-	/* Undo this exchange if c->name referred to another program's file. */
+	/* If another program had put its own file at c->name, exchange the
+	 * names again to put that file back. */
 	if (!is_at(c, file->name, file->fd))
 		rename_with(c, file->name, c->name, RENAME_EXCHANGE);
 	else if (old_still_there)
 		carry_over(file->fd, len, len + APPENDED_MAX, c->fd);
 }
 
-/* Exchanges the names of the old and the new file. Undoes the exchange if
- * another program has changed or replaced the old file since the last check. If
- * the system cannot exchange names, renames the new file over the old one. */
+/* Exchanges the names of the old and new files. Undoes the exchange if another
+ * program has changed or replaced the old file since the last check. If the
+ * system cannot exchange names, renames the new file over the old one. */
 static enum edit_outcome
 exchange_names(const struct change *c, const struct new_file *file)
 {
@@ -684,11 +698,11 @@ exchange_names(const struct change *c, const struct new_file *file)
 		exchange_back(c, file);
 		return EDIT_CHANGED;
 	}
-	/* Another program has removed one of the two files. */
+	/* ENOENT means that another program has removed the old or new file. */
 	if (errno == ENOENT)
 		return EDIT_CHANGED;
-	/* After any other error, the system or the file system cannot exchange
-	 * names. */
+	/* If the system or the file system does not support RENAME_EXCHANGE,
+	 * rename the new file over the old one. */
 	if (renameat(c->dir, file->name, c->dir, c->name) < 0)
 		return EDIT_FAILED;
 	return EDIT_DONE;
@@ -706,8 +720,9 @@ create_new_file(const struct change *c, struct guard *guard,
 	char unique[17];
 
 	*file = (struct new_file){ .fd = -1 };
-	/* random_hex() may not set errno. EPERM makes boris write the old file
-	 * in place; see forbids_new_file(). */
+	/* Set errno in case random_hex() fails without setting it. With EPERM,
+	 * boris overwrites the old file instead, because it has no name for a
+	 * new one; see forbids_new_file(). */
 	errno = EPERM;
 	if (!random_hex(unique, 8))
 		return false;
@@ -719,9 +734,8 @@ create_new_file(const struct change *c, struct guard *guard,
 	return file->fd >= 0;
 }
 
-/* Writes the new file and flushes it to the disk. Returns false with errno set
- * on failure. EPERM means that the attributes of the old file cannot be copied
- * to it. */
+/* Writes the new file and flushes it to disk. Returns false with errno set on
+ * failure. EPERM means that the old file's attributes could not be copied. */
 static bool
 fill_new_file(const struct change *c, int fd)
 {
@@ -734,7 +748,8 @@ fill_new_file(const struct change *c, int fd)
 	return fsync(fd) == 0;
 }
 
-/* Gives the new file its final name, and the old file the random name. */
+/* Gives the new file its final name. If there is an old file, exchanges the
+ * names of the two files. */
 static enum edit_outcome
 take_name(struct change *c, struct new_file *file)
 {
@@ -742,8 +757,8 @@ take_name(struct change *c, struct new_file *file)
 
 	if (c->fd < 0)
 		return take_free_name(c, file->name);
-	/* Lock the new file until the appended bytes have been copied to it, so
-	 * that other edits wait. */
+	/* Lock the new file so that a concurrent edit waits until boris has
+	 * copied the bytes that other programs append to the old file. */
 	try_lock(file->fd);
 	outcome = exchange_names(c, file);
 	if (outcome == EDIT_DONE)
@@ -751,8 +766,9 @@ take_name(struct change *c, struct new_file *file)
 	return outcome;
 }
 
-/* Removes the random name, which refers to the old file after an exchange.
- * Closes the new file unless it must stay open. Keeps errno. */
+/* Removes the name file->name. After an exchange of names, it refers to the old
+ * file, otherwise to the new one. Closes the new file unless it must stay open.
+ * Preserves errno. */
 static void
 close_new_file(const struct change *c, struct guard *guard,
                struct new_file *file)
@@ -783,29 +799,28 @@ write_new_file(struct change *c, const struct job *job)
 	return outcome;
 }
 
-/* An edit in place. A file that becomes longer is first extended at its end, by
- * the last part of the new text. Bytes that other programs append before the
- * extension are moved to the end of the new text. Bytes that they append later
- * stay where they are:
+/* An edit in place. If the new text is longer than the old one, boris first
+ * appends the last part of the new text, the extension, to the file. Bytes that
+ * other programs append before the extension are moved to the end of the new
+ * text. Bytes that they append later stay where they are:
  *
  * 	before   | old text | appended | extension | later |
  * 	after    | new text            | appended  | later | */
 struct overwrite {
-	size_t start;          /* offset of the first byte that the edit
-	                        * changes */
-	size_t stop;           /* offset after the last byte to overwrite; not
-	                        * used if the new text is longer than the old
-	                        * one */
+	size_t start;          /* offset of the first byte changed by the
+	                        * edit */
+	size_t stop;           /* offset just past the last byte to overwrite;
+	                        * not used if the new text is longer than the
+	                        * old one */
 	struct buf appended;   /* bytes that other programs appended before
-	                        * boris extended the file */
-	size_t extension;      /* offset of the bytes by which boris extended
-	                        * the file */
-	size_t extension_end;  /* offset after these bytes; 0 if the file was
-	                        * not extended */
+	                        * boris appended the extension */
+	size_t extension;      /* offset of the extension in the file */
+	size_t extension_end;  /* offset just past the extension; 0 if there is
+	                        * none */
 };
 
 /* Finds the range of bytes that differ, so that only these are overwritten. If
- * the texts differ in length, the range ends with the shorter one. */
+ * the texts differ in length, the range ends at the end of the shorter one. */
 static void
 find_difference(const struct change *c, struct overwrite *o)
 {
@@ -820,8 +835,9 @@ find_difference(const struct change *c, struct overwrite *o)
 		o->stop--;
 }
 
-/* Extends the file by the number of bytes that the edit adds. Returns false
- * with errno set on failure, and leaves the size unchanged. */
+/* Appends the extension to the file: the bytes by which the new text is longer
+ * than the old one. On failure, returns false with errno set and leaves the
+ * file's size unchanged. */
 static bool
 extend_file(const struct change *c, struct overwrite *o)
 {
@@ -842,8 +858,8 @@ extend_file(const struct change *c, struct overwrite *o)
 	return false;
 }
 
-/* Removes the bytes by which boris extended the file, if any. Returns false
- * with errno set on failure. */
+/* Removes the extension, the last part of the new text, if boris has appended
+ * it to the file. Returns false with errno set on failure. */
 static bool
 remove_extension(const struct change *c, const struct overwrite *o)
 {
@@ -851,9 +867,9 @@ remove_extension(const struct change *c, const struct overwrite *o)
 	    (off_t)o->extension, (off_t)o->extension_end) == 0;
 }
 
-/* Reads the bytes that other programs appended before boris extended the file.
- * Returns false if there are too many, if they cannot be read, or if the file
- * has become shorter. */
+/* Reads the bytes that other programs appended to the file before boris
+ * appended the extension. Returns false if there are more than EDIT_MAX such
+ * bytes, if they cannot be read, or if the file has become shorter. */
 static bool
 read_appended(const struct change *c, struct overwrite *o)
 {
@@ -870,9 +886,9 @@ read_appended(const struct change *c, struct overwrite *o)
 	return n == (ssize_t)len;
 }
 
-/* Writes the changed bytes of `text`. After the text, writes the bytes that
- * other programs appended before boris extended the file. Returns false with
- * errno set on failure. */
+/* Writes the changed bytes of `text` to the file. Then writes the bytes in
+ * o->appended after the end of `text`. Other programs appended these bytes, so
+ * they must not be lost. Returns false with errno set on failure. */
 static bool
 write_over(int fd, const struct buf *text, const struct overwrite *o)
 {
@@ -887,8 +903,8 @@ write_over(int fd, const struct buf *text, const struct overwrite *o)
 	    (ssize_t)appended->len;
 }
 
-/* Restores the old bytes, and removes the bytes by which boris extended the
- * file. Returns false on failure. Keeps errno. */
+/* Restores the old bytes, and removes the extension if boris has appended it to
+ * the file. Returns false on failure. Always preserves errno. */
 static bool
 undo_overwrite(const struct change *c, const struct overwrite *o)
 {
@@ -900,8 +916,8 @@ undo_overwrite(const struct change *c, const struct overwrite *o)
 	return undone;
 }
 
-/* Shortens the file if the edit makes it shorter. Returns false with errno set
- * on failure. */
+/* Removes from the file the bytes by which the old text is longer than the new
+ * one. Returns false with errno set on failure. */
 static bool
 shorten_file(const struct change *c)
 {
@@ -910,8 +926,8 @@ shorten_file(const struct change *c)
 	return remove_range(c->fd, from, to) == 0 && fsync(c->fd) == 0;
 }
 
-/* Writes the new text into the file. On failure, restores the old text, unless
- * the file has already been shortened. */
+/* Overwrites the file with the new text. On failure, restores the old text,
+ * except when shortening the file fails. */
 static enum edit_outcome
 overwrite_file(const struct change *c, struct overwrite *o)
 {
@@ -939,9 +955,9 @@ write_kernel_file(const struct change *c)
 	return EDIT_IN_PLACE;
 }
 
-/* Overwrites the old file with the new text. Keeps bytes that other programs
- * append meanwhile, even on failure. If the outcome is EDIT_FAILED or
- * EDIT_BROKEN, errno is set. */
+/* Overwrites the old file with the new text. Preserves any bytes that other
+ * programs append in the meantime, even on failure. If the outcome is
+ * EDIT_FAILED or EDIT_BROKEN, errno is set. */
 static enum edit_outcome
 write_in_place(const struct change *c)
 {
@@ -961,20 +977,21 @@ write_in_place(const struct change *c)
 	return outcome;
 }
 
-/* Returns whether the errno of write_new_file() means that no new file can
- * replace the old one. The old one may still be writable. */
+/* Returns whether `error`, the errno value of write_new_file(), means that
+ * boris cannot replace the file with a new one. In that case, boris may still
+ * be able to overwrite the file in place. */
 static bool
 forbids_new_file(int error)
 {
 	switch (error) {
-	case EACCES:  /* boris may not write to the directory */
-	case EPERM:   /* no random name is available, or attributes cannot be
-	               * copied */
-	case EROFS:   /* only the file, not its directory, is mounted
-	               * writable */
+	case EACCES:  /* boris has no permission to write to the directory */
+	case EPERM:   /* no random number is available for the new file's name,
+	               * or the old file's attributes cannot be copied */
+	case EROFS:   /* the file is mounted writable, but its directory is
+	               * not */
 	case EBUSY:   /* the file is a mount point */
-	case ENOENT:  /* no file can be created in the directory, such as
-	               * /proc */
+	case ENOENT:  /* no file can be created in the directory, for instance
+	               * in /proc */
 		return true;
 	default:
 		return false;
@@ -992,8 +1009,8 @@ write_change(struct change *c, const struct job *job)
 		errno = EFBIG;
 		return EDIT_FAILED;
 	}
-	/* Overwrite a file with several hard links. If it were replaced, its
-	 * other names would keep the old text. */
+	/* Overwrite a file with several hard links in place. If it were
+	 * replaced, its other names would still refer to the old content. */
 	if (c->fd >= 0 && c->stat.st_nlink != 1)
 		return write_in_place(c);
 	outcome = write_new_file(c, job);
@@ -1002,16 +1019,16 @@ write_change(struct change *c, const struct job *job)
 	return outcome;
 }
 
-/* Returns the number of lines after the first line of the text. */
+/* Returns the number of lines in the text, not counting the first. */
 static int64_t
 lines_after_first(const struct buf *text)
 {
 	return text->len > 0 ? buf_lines(text->data, text->len - 1) : 0;
 }
 
-/* Computes the new text of the file. Returns EDIT_DONE if it must be written,
- * otherwise the outcome of the edit. If the outcome is EDIT_FAILED, errno is
- * set. */
+/* Computes the file's new text. Returns EDIT_DONE if the new text must now be
+ * written, otherwise the outcome of the edit. If the outcome is EDIT_FAILED,
+ * errno is set. */
 static enum edit_outcome
 replace_in_file(struct change *c)
 {
@@ -1041,7 +1058,8 @@ replace_in_file(struct change *c)
 	return EDIT_DONE;
 }
 
-/* Sets the text of a file that the edit creates. Returns EDIT_DONE. */
+/* Moves the edit's `new`, the text of a file to create, to c->new_text. Always
+ * returns EDIT_DONE, as replace_in_file() does on success. */
 static enum edit_outcome
 use_new_text(struct change *c)
 {
@@ -1050,8 +1068,8 @@ use_new_text(struct change *c)
 	return EDIT_DONE;
 }
 
-/* Edits the file, which is open and locked. If the outcome is EDIT_FAILED or
- * EDIT_BROKEN, errno is set. */
+/* Edits the file after open_file() has returned OPEN_DONE. If the outcome is
+ * EDIT_FAILED or EDIT_BROKEN, errno is set. */
 static enum edit_outcome
 change_file(struct change *c, const struct job *job)
 {
@@ -1069,7 +1087,8 @@ change_file(struct change *c, const struct job *job)
 	return outcome;
 }
 
-/* Returns the word for the outcome in the log (A1). */
+/* Returns the status to log for the outcome of the edit, such as "done"
+ * (A1). */
 static const char *
 status_for_log(const struct edit *e)
 {
@@ -1087,7 +1106,7 @@ status_for_log(const struct edit *e)
 	return status[e->outcome];
 }
 
-/* Closes the files that are still open, and frees the buffers. */
+/* Closes the files that are still open and frees the buffers. */
 static void
 end_change(struct change *c)
 {
@@ -1098,8 +1117,8 @@ end_change(struct change *c)
 	free(c->path);
 }
 
-/* Records the time at which the file was first found locked. Returns whether to
- * try again to lock it. */
+/* Records the time at which the file was first found locked. Returns whether
+ * boris should try again to lock it. */
 static bool
 record_lock_attempt(struct edit *e, int64_t now)
 {
@@ -1108,8 +1127,8 @@ record_lock_attempt(struct edit *e, int64_t now)
 	return now - e->locked_at < LOCK_WAIT;
 }
 
-/* Stores the outcome of the edit. `error` is the errno of EDIT_FAILED or
- * EDIT_BROKEN. */
+/* Stores the outcome of the edit. If the outcome is EDIT_FAILED or EDIT_BROKEN,
+ * also stores `error`, the errno value of the failure. */
 static void
 set_outcome(struct edit *e, enum edit_outcome outcome, int error)
 {
@@ -1118,8 +1137,9 @@ set_outcome(struct edit *e, enum edit_outcome outcome, int error)
 		e->error = error;
 }
 
-/* Edits the file if it could be opened, and stores the outcome. `open_error` is
- * the errno of OPEN_FAILED. */
+/* Edits the file if open_file() could open it, and stores the outcome.
+ * `opening` is the result of open_file(). If it is OPEN_FAILED, `open_error` is
+ * the errno value of the failure. */
 static void
 finish_change(struct change *c, struct job *job, enum opening opening,
               int open_error)
@@ -1145,7 +1165,7 @@ finish_change(struct change *c, struct job *job, enum opening opening,
 	}
 }
 
-/* Records the outcome of the edit in the log. */
+/* Logs the outcome of the edit. */
 static void
 log_outcome(const struct job *job)
 {
@@ -1157,8 +1177,9 @@ log_outcome(const struct job *job)
 	log_end(job, status_for_log(e), reason, e->path, clock_now());
 }
 
-/* Opens and edits the file. If the file is locked, sets job->work_at to try
- * again. Returns REJECT_NONE, or REJECT_NO_LOG with job->error set. */
+/* Opens and edits the file. If another process has locked the file, only sets
+ * job->work_at to the time of the next attempt. Returns REJECT_NO_LOG with
+ * job->error set if the log cannot be written, otherwise REJECT_NONE. */
 static enum job_rejection
 make_edit(struct job *job, struct change *c, int64_t now)
 {
@@ -1171,7 +1192,7 @@ make_edit(struct job *job, struct change *c, int64_t now)
 		return REJECT_NONE;
 	}
 	job->work_started = true;
-	/* Make no edit without a record in the log (A2). */
+	/* Do not edit the file if the edit cannot be logged (A2). */
 	if (log_start(job, "edit", e->path) < 0) {
 		job->error = errno;
 		return REJECT_NO_LOG;

@@ -69,7 +69,8 @@ job_queued(const struct job *job)
 const char *
 job_status(const struct job *job, bool ended)
 {
-	/* A command that boris could not kill may still run. */
+	/* If boris could not kill the command, the command may still be running
+	 * even though the job has ended. */
 	if (!ended || (job->kill_requested && !job->exec.shell_ended))
 		return "running";
 	if (job->kill_requested)

@@ -25,7 +25,7 @@ enum job_state {
 enum job_rejection {
 	REJECT_NONE,
 	REJECT_CLOSED,      /* the session is closed (L2) */
-	REJECT_LATE,        /* the job could not be started in time (K2) */
+	REJECT_LATE,        /* the tool call had little or no time left (K2) */
 	REJECT_TOO_MANY,    /* too many tasks are running (T2) */
 	REJECT_NO_DIR,      /* boris cannot change to `start_dir` (D7) */
 	REJECT_LOST_DIR,    /* `tracked_dir` no longer exists (D5) */
@@ -38,10 +38,10 @@ enum job_rejection {
 
 /* One output stream of a job */
 struct job_stream {
-	struct output *text;        /* output of the stream; NULL until the job
+	struct output *text;        /* the stream's output; NULL until the job
 	                             * is started */
-	struct output_cursor seen;  /* position up to which results have shown
-	                             * the output */
+	struct output_cursor seen;  /* end of the output already shown in
+	                             * results */
 };
 
 struct secret;  /* in secret.c */
@@ -51,14 +51,15 @@ struct job {
 	const char *session;  /* name of the session; the log contains only its
 	                       * last 8 digits */
 
-	/* The request. The job is a command if `do_work` is NULL, otherwise an
-	 * edit. */
+	/* The members below describe the request. The job is a command if
+	 * `do_work` is NULL, and an edit otherwise. */
 	struct exec exec;             /* the command and its state */
-	/* Makes an edit. If it sets `work_at`, it must be called again. Returns
+	/* Performs an edit. If the edit is not finished, sets `work_at` to the
+	 * time at which this function must be called again. Returns
 	 * REJECT_NONE, or the reason why the edit is rejected. */
 	enum job_rejection (*do_work)(struct job *, const char *dir,
 	                              int64_t now);
-	void *work;                   /* the edit that do_work() makes */
+	void *work;                   /* the edit that do_work() performs */
 	void (*free_work)(void *);
 	size_t work_bytes;            /* memory that `work` occupies, in
 	                               * bytes */
@@ -69,103 +70,110 @@ struct job {
 	int64_t timeout;              /* timeout of the command, in ms; 0 for a
 	                               * task without a timeout */
 	bool capped;                  /* `timeout` was reduced to the maximum */
-	bool background;              /* the job is a task from the start */
+	bool background;              /* the command is started in the
+	                               * background, as a task */
 	struct output_bounds bounds;  /* limits of the output in results */
-	struct buf client;            /* the client that sent the request, as
-	                               * JSON members for the log */
+	struct buf client;            /* name, version and address of the client
+	                               * that sent the request, as JSON members
+	                               * for the log */
 
-	/* The state */
+	/* The members below describe the state of the job. */
 	enum job_state state;
 	enum job_rejection rejected;
 	int error;                  /* errno that explains `rejected` */
-	char *start_dir;            /* directory in which the command starts;
-	                             * NULL before the start */
-	char *tracked_dir;          /* the session's directory when the job was
-	                             * started */
+	char *start_dir;            /* directory in which the command is
+	                             * started; NULL until then */
+	char *tracked_dir;          /* the session's directory at the start of
+	                             * the job */
 	char *dir;                  /* directory in which the session's next
 	                             * command will start */
-	char id[33];                /* id of a task, in hexadecimal; otherwise
-	                             * empty. Only session.c sets it; a job with
-	                             * an id is in LIST_BACKGROUND. */
-	int64_t work_at;            /* time of the next call of do_work(), in
+	char id[33];                /* task id in hexadecimal; empty if the job
+	                             * has none. Set only by session.c, which
+	                             * keeps jobs with an id in
+	                             * LIST_BACKGROUND. */
+	int64_t work_at;            /* time of the next call to do_work(), in
 	                             * ms; 0 before the first call and after the
 	                             * last one */
-	bool work_started;          /* the edit was made or has failed; a result
-	                             * must report its outcome */
-	int64_t log_number;         /* number of the job in the log; 0 before
-	                             * the job is started */
+	bool work_started;          /* the edit succeeded or failed, and a
+	                             * result must report its outcome */
+	int64_t log_number;         /* job number in the log; 0 until
+	                             * assigned */
 	int64_t queued_at;          /* time at which the job was queued, in
 	                             * ms */
 	int64_t started_at;         /* time at which the job was started, in ms;
-	                             * 0 before */
+	                             * 0 until then */
 	int64_t ended_at;           /* time at which the job ended or was
-	                             * rejected, in ms; 0 before */
-	int64_t deadline;           /* time at which the timeout expires, in ms;
+	                             * rejected, in ms; 0 until then */
+	int64_t deadline;           /* time at which the timeout expires, in ms,
 	                             * or NEVER */
-	int64_t call_limit;         /* the client's timeout for the call
+	int64_t call_limit;         /* the client's timeout for the tool call
 	                             * (mcp/clients.h), in ms; 0 if there is
 	                             * none */
-	int64_t hand_over_at;       /* time at which `call_limit` expires and
-	                             * the command becomes a task, in ms; or
+	int64_t hand_over_at;       /* time at which the client stops waiting
+	                             * and the command becomes a task, in ms, or
 	                             * NEVER */
 	bool timed_out;             /* the command was terminated because its
-	                             * timeout expired, or because its call
-	                             * ended and it could not become a task */
-	bool kill_requested;        /* kill_pid or the end of the session
-	                             * requires that the command is terminated,
-	                             * and boris still tries to terminate it */
+	                             * timeout expired, or because it could not
+	                             * become a task when its client stopped
+	                             * waiting */
+	bool kill_requested;        /* boris is terminating or has terminated
+	                             * the command, because of kill_pid or
+	                             * because the session is closing */
 	bool cancelled;
 	bool shows_dir;             /* the result shows `dir` */
 	bool server_deadline;       /* `deadline` comes from --bg-timeout */
-	bool too_many_tasks;        /* the job could not become a task, because
-	                             * too many were running */
-	bool limit_reached;         /* `call_limit` has expired, so the call
-	                             * has ended or the job was not started;
-	                             * not set if the client has ended the
-	                             * call itself */
-	bool abandoned;             /* the client has ended the call because of
-	                             * its timeout */
-	bool not_run;               /* the job was rejected after the client had
-	                             * ended the call, and no result has
-	                             * reported this */
+	bool too_many_tasks;        /* the job could not become a task because
+	                             * the maximum number of tasks was already
+	                             * running */
+	bool limit_reached;         /* boris ended the tool call because of
+	                             * `call_limit`, not because the client
+	                             * cancelled it */
+	bool abandoned;             /* the client cancelled the tool call
+	                             * because of a client-side timeout */
+	bool not_run;               /* the job was rejected after `abandoned`
+	                             * was set, and this has yet to be
+	                             * reported */
 	bool survivor_logged;       /* boris has logged that it cannot terminate
 	                             * the command */
 	struct job_stream out;
 	struct job_stream err;
-	struct prompt prompt;       /* whether the terminal waits for input */
-	struct buf typed;           /* the last lines typed into the terminal,
-	                             * which may echo them */
+	struct prompt prompt;       /* whether the terminal is waiting for
+	                             * input */
+	struct buf typed;           /* the last lines typed, which the terminal
+	                             * may echo */
 
-	/* Events that results have reported. Only the session_mark_...() and
+	/* Events already reported in a result. Only the session_mark_...() and
 	 * job_mark_...() functions set these members. */
-	bool prompt_reported;     /* a result has reported that the terminal
-	                           * waits for input, and how to respond */
-	int64_t asked_at;         /* the member `since` of the last prompt that
-	                           * a result has reported, in ms */
-	bool end_reported;        /* a result has reported the end of the
-	                           * task */
-	bool abandoned_reported;  /* a result has reported the outcome of the
-	                           * call that the client ended because of its
-	                           * timeout */
-	bool survivor_reported;   /* a result has reported that boris could not
-	                           * terminate the cancelled command */
+	bool prompt_reported;     /* a result has already explained how to
+	                           * respond to a prompt of the terminal */
+	int64_t asked_at;         /* time of the terminal's last input or output
+	                           * before the last reported prompt, in ms */
+	bool end_reported;        /* a result has already reported the end of
+	                           * the task */
+	bool abandoned_reported;  /* a result has already reported what became
+	                           * of the job after its tool call was
+	                           * abandoned */
+	bool survivor_reported;   /* a result has already reported that boris
+	                           * could not terminate the cancelled
+	                           * command */
 
 	/* Private to session.c */
 	struct list *list;      /* the session's list that contains the job */
 	struct list_node node;  /* node of the job in `list` */
-	bool parallel;          /* the job can run in parallel with all
-	                         * others */
-	int refs;               /* number of open calls that refer to the job */
+	bool parallel;          /* the job can run in parallel with the other
+	                         * jobs of the session */
+	int refs;               /* number of open tool calls that refer to the
+	                         * job */
 	bool read;              /* a client has received the final result of the
 	                         * task */
 
 	/* Private to secret.c */
-	struct secret *secret;  /* FIFO through which a person enters a secret;
-	                         * NULL until needed */
+	struct secret *secret;  /* FIFO through which the user enters a secret;
+	                         * NULL until first needed */
 };
 
-/* Returns a new job with zeroed members, except for `options` and
- * `hand_over_at`. */
+/* Returns a new job with the given options. `hand_over_at` is NEVER, and all
+ * other members are zero. */
 struct job *job_new(const struct options *);
 /* Frees a job. exec_free() must have freed its command. Does nothing if the job
  * is NULL. */
@@ -173,42 +181,46 @@ void job_free(struct job *);
 /* Returns the memory that a queued job occupies, in bytes (P10). */
 size_t job_bytes(const struct job *);
 
-/* Returns whether the job has a task id. A command that has ended in the
- * foreground has one, too, if its client had stopped waiting for the call. */
+/* Returns whether the job has a task id. All tasks, running or finished, have
+ * an id, including a command that ended in the foreground after its client
+ * stopped waiting. */
 bool job_has_id(const struct job *);
-/* Returns the run time of the job until now or until its end, in ms. */
+/* Returns how long the job has been running, or ran until its end, in ms. */
 int64_t job_elapsed(const struct job *, int64_t now);
 /* Returns the time from queuing the job to its start or rejection, in ms. */
 int64_t job_queued(const struct job *);
-/* Returns the job's status as shown in a result, such as "running" (B). `ended`
- * is true if the result reports the end of the job. */
+/* Returns the job status to show in a result, such as "running" (B). `ended` is
+ * true if the result reports the end of the job. If `ended` is false, the
+ * status is always "running". */
 const char *job_status(const struct job *, bool ended);
-/* Returns whether boris has failed to terminate the job's command (E12). */
+/* Returns whether boris failed to terminate the job's command (E12). */
 bool job_survives(const struct job *);
 /* Returns whether the job is a running task with a terminal. */
 bool job_takes_input(const struct job *);
-/* Returns whether the job is an edit that has been started and waits, for
+/* Returns whether the job is an edit that has started but is waiting, for
  * instance for a locked file. */
 bool job_is_waiting_edit(const struct job *);
-/* Returns whether the job's program is being started. Returns false after
- * JOB_START_WAIT, because a hung mount, for instance, can block a start for
- * very long. */
-enum { JOB_START_WAIT = 1000 };  /* ms */
+/* Returns whether the job's program is still being started. Returns false after
+ * JOB_START_WAIT even if the program has not started, because a hung mount, for
+ * instance, can delay the start for a very long time. */
+enum { JOB_START_WAIT = 1000 };  /* time to wait for the start, in ms */
 bool job_is_starting(const struct job *, int64_t now);
-/* Returns whether the start of the program takes longer than JOB_START_WAIT, so
- * that its directory seems not to respond (E11). */
+/* Returns whether the job's program is still being started after
+ * JOB_START_WAIT. In that case, the job's directory is probably not responding
+ * (E11). */
 bool job_dir_hangs(const struct job *, int64_t now);
 
-/* Checks whether the job's terminal waits for input, and updates `prompt`. If
- * no call waits for the job, only checks whether the terminal asks for a secret
- * (I5). */
+/* Checks whether the job's terminal is waiting for input, and updates `prompt`.
+ * If no tool call is waiting for the job, only checks whether the terminal is
+ * asking for a secret (I5). */
 void job_read_prompt(struct job *, int64_t now);
 
-/* Marks the output of a running job as reported by a result. The last output of
- * a finished task is not marked, since each call that waits for the task shows
- * it. */
+/* Marks the output of a running job as reported, so that the next result does
+ * not show it again. Does nothing for a finished job, so that every call
+ * waiting for the task shows its last output. */
 void job_mark_output_reported(struct job *);
-/* Records that a result has reported the given prompt of the job's terminal. */
+/* Records that a result has reported the given prompt of the job's terminal.
+ * Does nothing if the state of the prompt is TERMINAL_BUSY. */
 void job_mark_prompt_reported(struct job *, const struct prompt *);
 
 #endif

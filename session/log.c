@@ -22,7 +22,7 @@ enum { LOCK_TIME = 1000 };  /* maximum time to wait for the lock on the log, in
 struct log {
 	int fd;          /* descriptor of the log; 2 is stderr, shared with
 	                  * other processes */
-	bool torn;       /* the last record was written only in part */
+	bool torn;       /* the last record was only partly written */
 	bool lock_busy;  /* another process still has the lock */
 };
 
@@ -61,9 +61,10 @@ log_open(struct log **log, const char *file)
 	return NULL;
 }
 
-/* Starts a record with a newline and the members that all records have.
- * log_finish() drops this newline unless an incomplete line precedes it.
- * Returns false if there is no log. */
+/* Starts a record with the JSON members common to all records. The record
+ * begins with a newline, which ends an incomplete line left by an earlier
+ * write. If the log does not end with such a line, write_record() omits the
+ * newline. Returns false if there is no log. */
 static bool
 log_begin(struct buf *b, const struct job *job, const char *event)
 {
@@ -84,8 +85,9 @@ log_begin(struct buf *b, const struct job *job, const char *event)
 }
 
 /* Locks the log. The kernel writes a record page by page, so without the lock,
- * another server's record could look incomplete. A command could keep the file
- * locked, so boris continues without the lock after LOCK_TIME. */
+ * boris could mistake a record that another server is writing for an incomplete
+ * line. boris waits at most LOCK_TIME and then continues without the lock,
+ * because any process that can open the log can keep it locked. */
 static void
 lock_file(struct log *log)
 {
@@ -110,8 +112,9 @@ unlock_file(struct log *log)
 }
 
 /* Returns whether the log ends with an incomplete line, for instance after the
- * disk was full. Returns true if the last byte cannot be read, because a blank
- * line does no harm. */
+ * disk was full. In that case, the next record must begin with a newline.
+ * Returns true if the last byte cannot be read, because an extra newline does
+ * no harm. */
 static bool
 ends_torn(int fd)
 {
@@ -123,9 +126,9 @@ ends_torn(int fd)
 	return pread(fd, &last, 1, st.st_size - 1) < 1 || last != '\n';
 }
 
-/* Writes the record with one write(), so that it does not mix with the records
- * of other processes. Drops the newline at its start unless an incomplete line
- * precedes it. Returns 0, or -1 with errno set. */
+/* Writes the record with one write(), so that it is not interleaved with those
+ * of other processes. Omits the newline at the start of the record, unless the
+ * log ends with an incomplete line. Returns 0, or -1 with errno set. */
 static int
 write_record(struct log *log, struct buf *b)
 {
@@ -170,8 +173,8 @@ log_finish(struct buf *b, const struct job *job)
 	return result;
 }
 
-/* Frees a record that is too large to allocate, for instance because a client
- * has sent a very long text (E7). Returns -1 with errno set. */
+/* Frees an incomplete record after an allocation failure, for instance when a
+ * client sends a very long command (E7). Returns -1 with errno set. */
 static int
 log_give_up(struct buf *b)
 {
@@ -180,7 +183,7 @@ log_give_up(struct buf *b)
 	return -1;
 }
 
-/* Appends the members that describe a command. Returns false if allocation
+/* Appends the JSON members that describe a command. Returns false if allocation
  * fails. */
 static bool
 put_command(struct buf *b, const struct job *job, const char *dir)
@@ -285,7 +288,7 @@ log_end(const struct job *job, const char *status, const char *error,
 		json_put_number(&b, "stderr_bytes",
 		    output_bytes(job->err.text));
 	}
-	/* Ignore a failure, because the start of the job is already in the
-	 * log. */
+	/* Failure to log the end can be ignored, because the log already
+	 * contains the start of the job. */
 	log_finish(&b, job);
 }

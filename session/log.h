@@ -2,9 +2,9 @@
 #ifndef SESSION_LOG_H
 #define SESSION_LOG_H
 
-/* The log of boris's actions, for the person who runs the server (A). Each
- * record is one line with a JSON object. Without --log, the functions of this
- * module do nothing and succeed. */
+/* The log of boris's actions, for the server's operator (A). Each record is a
+ * JSON object on one line. Without --log, the functions of this module do
+ * nothing and succeed. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,34 +13,37 @@
 
 struct log;  /* the open file */
 
-/* Opens the log, and creates it with mode 0600 if necessary (A3). If *log is
- * already open, replaces its file (H9). /dev/stderr means descriptor 2, which
- * is not opened again. Returns NULL on success. On failure, returns the reason
- * and leaves *log unchanged. */
+/* Opens the log, creating it with mode 0600 if necessary (A3). If *log is
+ * already open, switches it to the given file (H9). /dev/stderr means
+ * descriptor 2, which is not reopened. Returns NULL on success. On failure,
+ * returns the reason and leaves *log unchanged. */
 const char *log_open(struct log **, const char *file);
 
-/* Functions that return an int must be called before the action that they
- * record. They return 0, or -1 with errno set. If they fail, the caller must
+/* Each function below that returns an int must be called before the action that
+ * it records. It returns 0, or -1 with errno set. On failure, the caller must
  * not carry out the action (A2). */
 
-/* Records the start of a command or of an edit. job->log_number is its number.
- * `path` is the directory of the command or the file of the edit. */
+/* Records the start of a command or an edit in the log. The caller must have
+ * set job->log_number. `event` is "start" or "edit". `path` is the command's
+ * directory or the edited file. */
 int log_start(const struct job *, const char *event, const char *path);
 
-/* Records that a client types the given text into a terminal. If the terminal
- * asks for a secret, the record does not contain the text. */
+/* Records in the log that boris is about to type text from a client into a
+ * terminal. If `secret` is true, the record omits the text. */
 int log_input(const struct job *, const struct buf *text, bool secret);
 
-/* Records that a person types a secret into a terminal (I5). */
+/* Records in the log that boris is about to type a secret into a terminal. The
+ * user entered the secret with `boris --secret` (I5). The record omits the
+ * secret. */
 int log_user_input(const struct job *);
 
-/* Records that boris cannot terminate a command (E12). */
+/* Records in the log that boris cannot terminate a job's command (E12). */
 void log_survivor(const struct job *);
 
-/* Records that a job has ended, could not be started, or is left running.
- * `error` is the reason for a failure, or NULL. `path` is the file of an edit,
- * with symbolic links resolved, or NULL. `now` is the time of clock_now(), in
- * ms. */
+/* Records in the log that a job has ended, could not be started, or is left
+ * running. `error` is the reason for a failure, or NULL. `path` is the edited
+ * file, with symbolic links resolved, or NULL. `now` is the time from
+ * clock_now(), in ms. */
 void log_end(const struct job *, const char *status, const char *error,
              const char *path, int64_t now);
 

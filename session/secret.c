@@ -21,28 +21,29 @@
 #include "session/log.h"
 
 enum {
-	SESSION = 16,        /* length of a session's name in file names, in
-	                      * digits */
-	ID = 8,              /* length of a FIFO's id, in digits */
-	ACCEPTED = 0400,     /* mode of the FIFO after the secret was typed into
-	                      * the terminal */
-	ANSWER_TIME = 10000  /* maximum time to wait until boris has read the
-	                      * secret, in ms */
+	SESSION = 16,        /* number of digits in a session name */
+	ID = 8,              /* number of digits in a FIFO's id */
+	ACCEPTED = 0400,     /* file mode that boris sets on the FIFO to confirm
+	                      * that it has typed the secret into the
+	                      * terminal */
+	ANSWER_TIME = 10000  /* maximum time in ms that `boris --secret` waits
+	                      * for the server to read the secret */
 };
 #define FIFO ".secret"
 #define PROMPT ".prompt"
 
-/* The FIFO of a job whose terminal asks for a secret */
+/* The FIFO through which the user enters a secret for a job's program */
 struct secret {
-	int fd;           /* descriptor of the FIFO; 0 or -1 if there is none */
+	int fd;           /* descriptor of the FIFO; -1, or 0 in a new struct,
+	                   * if there is none */
 	int in_poll;
-	char id[ID + 1];  /* random id in the names of the FIFO and the prompt
-	                   * file */
+	char id[ID + 1];  /* random id used in the names of the FIFO and the
+	                   * prompt file */
 	struct buf path;  /* path of the FIFO, without its suffix */
 };
 
-/* Overwrites a secret with zeros. The pointer is volatile, so that the compiler
- * does not remove the stores. */
+/* Overwrites a secret with zeros. The pointer is volatile so that the compiler
+ * cannot optimize the stores away. */
 static void
 wipe(volatile char *p, size_t n)
 {
@@ -50,8 +51,8 @@ wipe(volatile char *p, size_t n)
 		*p++ = 0;
 }
 
-/* Returns the path of a FIFO with the given suffix. The string is valid until
- * the next call. */
+/* Returns the path with the given suffix appended, which is FIFO or PROMPT. The
+ * string is valid until the next call to this function. */
 static const char *
 path_with(struct buf *path, const char *ending)
 {
@@ -70,9 +71,9 @@ secret_close(struct job *job, bool typed)
 
 	if (s == NULL || s->path.len == 0)
 		return;
+	/* fchmod() cannot fail here, because boris owns the FIFO. */
 	if (typed)
-		fchmod(s->fd, ACCEPTED);  /* does not fail, because boris owns
-		                           * the FIFO */
+		fchmod(s->fd, ACCEPTED);
 	/* Another process may already have removed the files. */
 	tempfile_remove(job->options->files, path_with(&s->path, FIFO));
 	tempfile_remove(job->options->files, path_with(&s->path, PROMPT));
@@ -92,9 +93,9 @@ is_private(int fd, mode_t type)
 	return (st.st_mode & 0077) == 0 && st.st_uid == geteuid();
 }
 
-/* Opens a file, but only if it is private to the current user. Another user may
- * have created it, or moved a readable file to its path. Returns the
- * descriptor, or -1. */
+/* Opens a file only if it belongs to the current user and is not accessible to
+ * other users. Another user could have created it, or moved a readable file to
+ * its path. Returns the descriptor, or -1. */
 static int
 open_own(const char *name, int flags, mode_t type)
 {
@@ -106,8 +107,8 @@ open_own(const char *name, int flags, mode_t type)
 }
 
 /* Creates the FIFO and opens it for reading and writing. Opening it for writing
- * too prevents end of file when a writer closes it. Sets s->fd, to -1 on
- * failure. */
+ * as well avoids end of file when the last writer closes it. On failure, s->fd
+ * is -1. */
 static void
 create_fifo(struct job *job)
 {
@@ -120,8 +121,9 @@ create_fifo(struct job *job)
 		s->fd = open_own(s->path.data, O_RDWR, S_IFIFO);
 }
 
-/* Writes the last line of the terminal to the prompt file. If that fails, the
- * person sees no prompt. */
+/* Writes the last line of the terminal's output to the prompt file, so that
+ * `boris --secret` can show it. On failure, `boris --secret` shows no
+ * prompt. */
 static void
 write_prompt(struct job *job)
 {
@@ -136,8 +138,8 @@ write_prompt(struct job *job)
 	buf_free(&line);
 }
 
-/* Creates the FIFO and the prompt file. Their id is random and new each time,
- * so that no other user can guess the names and create the files first. On
+/* Creates the FIFO and the prompt file. Their names contain a fresh random id,
+ * so that other users cannot guess the names and create the files first. On
  * failure, the next call tries again. */
 static void
 open_fifo(struct job *job)
@@ -156,7 +158,7 @@ open_fifo(struct job *job)
 		secret_close(job, false);
 }
 
-/* Returns the job's struct secret, and creates it if necessary. */
+/* Returns the job's struct secret, creating it if necessary. */
 static struct secret *
 secret_of(struct job *job)
 {
@@ -206,8 +208,9 @@ secret_poll_add(struct job *job, struct loop *loop)
 	loop_until(loop, job->prompt.recheck_at);
 }
 
-/* Logs and types a line into the terminal. Returns whether the line was typed;
- * it is not typed if it cannot be logged. */
+/* Logs that the user has entered a secret, then types the line into the
+ * terminal. Returns whether the line was typed. If the log cannot be written,
+ * the line is not typed. */
 static bool
 type_secret(struct job *job, const char *line, size_t len, int64_t now)
 {
@@ -240,7 +243,8 @@ secret_dispatch(struct job *job, const struct loop *loop)
 	wipe(bytes, sizeof(bytes));
 }
 
-/* Prints the FIFO's id and the last line of its terminal, as "ID: LINE". */
+/* Prints to stderr the FIFO's id and the last line of the job's terminal, as
+ * "ID: LINE". */
 static void
 show_prompt(const char *fifo)
 {
@@ -259,8 +263,8 @@ show_prompt(const char *fifo)
 	buf_free(&path);
 }
 
-/* Returns whether a file name is the name of a FIFO for a secret. If `id` is
- * not empty, the FIFO must have that id. */
+/* Returns whether a file name is that of a FIFO for a secret. If `id` is not
+ * empty, the name must contain it. */
 static bool
 is_fifo_name(const char *name, const char *id)
 {
@@ -273,9 +277,10 @@ is_fifo_name(const char *name, const char *id)
 	    strcmp(name + before + ID, FIFO) == 0;
 }
 
-/* Opens all FIFOs that boris is reading, and prints their prompts. If `id` is
- * not empty, considers only the FIFO with that id. Returns the number of FIFOs,
- * and sets *fd to the last one. */
+/* Opens each FIFO that a running boris server is reading from, and prints its
+ * id and prompt to stderr. If `id` is not empty, considers only the FIFO with
+ * that id. Returns the number of FIFOs opened, and sets *fd to the descriptor
+ * of the last one. */
 static int
 find_fifos(const char *id, int *fd)
 {
@@ -302,12 +307,14 @@ find_fifos(const char *id, int *fd)
 static void
 interrupted(int sig)
 {
-	(void)sig;  /* The signal only has to interrupt pselect(). */
+	(void)sig;  /* The handler does nothing, because its only purpose is to
+	             * make the signal interrupt pselect(). */
 }
 
-/* Blocks all signals, and sets *waiting to a signal mask for pselect(). With
- * this mask, signals that would terminate or stop boris interrupt pselect()
- * instead, so the terminal mode is always restored. */
+/* Blocks all signals except SIGTTOU, and sets *waiting to a signal mask for
+ * pselect(). With this mask, SIGINT, SIGTERM and similar signals interrupt
+ * pselect(). Their handler does nothing, so boris can restore the terminal mode
+ * before it exits. */
 static void
 block_signals(sigset_t *waiting)
 {
@@ -318,8 +325,9 @@ block_signals(sigset_t *waiting)
 	size_t i;
 
 	sigfillset(waiting);
-	sigdelset(waiting, SIGTTOU);  /* lets the terminal stop boris in the
-	                               * background */
+	/* SIGTTOU must stop boris if boris changes the terminal mode while in
+	 * the background, so do not block this signal. */
+	sigdelset(waiting, SIGTTOU);
 	sigprocmask(SIG_SETMASK, waiting, NULL);
 	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		sigaction(ends[i], &action, NULL);
@@ -327,9 +335,9 @@ block_signals(sigset_t *waiting)
 	}
 }
 
-/* Reads a line from stdin, which may arrive in parts. Adds a newline if the
- * last line of a file has none. Returns the length with the newline, or 0 if
- * there is no complete line or a signal has arrived. */
+/* Reads a line from stdin. Adds a newline if the input ends without one.
+ * Returns the length of the line, including the newline. Returns 0 if the input
+ * is empty, the line is too long, reading fails, or a signal arrives. */
 static size_t
 read_line(char *line, const sigset_t *waiting)
 {
@@ -354,8 +362,9 @@ read_line(char *line, const sigset_t *waiting)
 	return len + 1;
 }
 
-/* Reads a line from stdin. Turns off echo if stdin is a terminal. Returns its
- * length, or 0 on failure, like read_line(). */
+/* Reads a line from stdin, with echo off if stdin is a terminal. Returns the
+ * length of the line, including the newline, or 0 on failure; see
+ * read_line(). */
 static size_t
 read_secret(char *line)
 {
@@ -376,8 +385,8 @@ read_secret(char *line)
 }
 
 /* Writes the line to the FIFO and waits until boris closes the FIFO. Returns
- * whether boris has typed the line, which the mode of the FIFO shows. SIGPIPE
- * must be blocked. */
+ * whether boris has typed the line. boris confirms that by setting the FIFO's
+ * mode to ACCEPTED. SIGPIPE must be blocked. */
 static bool
 send_secret(int fd, const char *line, size_t len)
 {

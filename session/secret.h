@@ -2,11 +2,11 @@
 #ifndef SESSION_SECRET_H
 #define SESSION_SECRET_H
 
-/* Lets a person type a secret that a terminal asks for, so that it does not
- * pass through the conversation with the model (I5).
+/* Lets the user type a secret that a terminal is asking for, so that it does
+ * not pass through the conversation with the model (I5).
  *
- * While a terminal asks for a secret, boris keeps a FIFO,
- * DIR/boris-SESSION-ID.secret, and a file with the last line of the terminal,
+ * While a terminal is asking for a secret, boris keeps a FIFO,
+ * DIR/boris-SESSION-ID.secret, and a file with the terminal's last line,
  * DIR/boris-SESSION-ID.prompt. The command `boris --secret`, another process of
  * the same user, writes a line to the FIFO. boris types this line into the
  * terminal, changes the mode of the FIFO to 0400 as a confirmation, and closes
@@ -17,25 +17,26 @@
 #include "base/io.h"
 #include "session/job.h"
 
-/* Adds the job's FIFO to the poll set, if there is one. Only a running task
- * with a terminal can have one. */
+/* Adds the job's FIFO, if any, to the poll set. Only a running task with a
+ * terminal can have a FIFO. */
 void secret_poll_add(struct job *, struct loop *);
 
-/* Reads a line from the job's FIFO if one is available. Types the line into the
- * terminal if the terminal still asks for a secret. The line is not logged. */
+/* Reads a line from the job's FIFO if one is available, and types it into the
+ * terminal if the terminal is still asking for a secret. The line is not
+ * logged. */
 void secret_dispatch(struct job *, const struct loop *);
 
-/* Creates a FIFO for the secret if the job's terminal asks for one; otherwise
- * removes the FIFO. Returns whether the FIFO exists. */
+/* Creates a FIFO for the secret if the job's terminal is asking for one;
+ * otherwise removes the FIFO. Returns whether the FIFO exists. */
 bool secret_offer(struct job *);
 
-/* Returns the id of the job's FIFO. The last call of secret_offer() must have
+/* Returns the id of the job's FIFO. The last call to secret_offer() must have
  * returned true. */
 const char *secret_id(const struct job *);
 
-/* Removes the job's FIFO, if there is one. If `typed` is true, first confirms
- * to the program that wrote to the FIFO that the secret was typed into the
- * terminal. */
+/* Removes the job's FIFO, if any. `typed` is true if the secret was typed into
+ * the terminal. In that case, first confirms success to the program that wrote
+ * the secret to the FIFO. */
 void secret_close(struct job *, bool typed);
 
 /* Removes the FIFO and frees the struct secret. Must be called before
@@ -45,7 +46,8 @@ void secret_free(struct job *);
 /* Runs `boris --secret`: reads a secret from stdin and sends it to a FIFO.
  * `dir` is the absolute path of the directory that contains the FIFOs. `id` is
  * the FIFO's id, or empty if there is only one FIFO. Returns the exit status: 0
- * if the secret was typed; otherwise 1, with a message on stderr. */
+ * if the secret was typed into the terminal; otherwise 1, with a message on
+ * stderr. */
 int secret_ask(const char *dir, const char *id);
 
 #endif

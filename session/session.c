@@ -14,9 +14,10 @@
  * what happened, so the job enters LIST_BACKGROUND even if it was rejected
  * (`not_run`) or if its command ended in the foreground (keep_result()).
  *
- * In each turn, session_act() asks due.c what is due for each job, and carries
- * it out. It handles the running commands before the queue, so that a job which
- * waits for a command starts in the turn in which that command ends (P7).
+ * In each iteration of the event loop, session_act() asks due.c what is due for
+ * each job, and carries it out. It handles the running commands before the
+ * queue, so that a job which is waiting for a command starts in the iteration
+ * in which that command ends (P7).
  *
  * A hand-over (E5, K2) gives the command an id and moves it to LIST_BACKGROUND,
  * but does not affect its processes. A finished task stays in its list until
@@ -40,12 +41,12 @@
 #include "session/secret.h"
 
 enum {
-	ID_LEN = 8,       /* length of a task's id, except in a shared
-	                   * session */
-	TEXT_KEPT = 800,  /* number of bytes of a command's text that are kept
-	                   * after its start (T7) */
-	NOT_RUN_MAX = 10  /* maximum number of rejected jobs that are kept until
-	                   * a result reports them (E6) */
+	ID_LEN = 8,       /* length of a task id. In a shared session, ids are
+	                   * secrets and have 32 digits. */
+	TEXT_KEPT = 800,  /* length in bytes to which a started command's text
+	                   * is truncated (T7) */
+	NOT_RUN_MAX = 10  /* maximum number of rejected jobs kept until a result
+	                   * reports them (E6) */
 };
 
 /* Returns the job that contains the list node, or NULL if the node is NULL. */
@@ -96,7 +97,7 @@ leave_list(struct job *job)
 	job->list = NULL;
 }
 
-/* Moves the job to the list for its state. */
+/* Moves the job to the list that list_for() returns. */
 static void
 update_list(struct session *s, struct job *job)
 {
@@ -106,8 +107,8 @@ update_list(struct session *s, struct job *job)
 	}
 }
 
-/* Adds n, which is 1 or -1, to the session's count of jobs in this job's
- * state. */
+/* Adds the job to the session's counts for its state if n is 1, or subtracts it
+ * if n is -1. */
 static void
 count_job(struct session *s, const struct job *job, int n)
 {
@@ -134,16 +135,16 @@ count_job(struct session *s, const struct job *job, int n)
 	}
 }
 
-/* Changes the state of the job, updates the counts of jobs, and moves the job
- * to the right list. No other function may change the state. */
+/* Changes the job's state, updates the session's job counts, and moves the job
+ * to the appropriate list. No other function may change the state. */
 static void
 set_state(struct session *s, struct job *job, enum job_state state)
 {
 	count_job(s, job, -1);
 	job->state = state;
 	count_job(s, job, 1);
-	/* Forget the prompt, since a terminal is checked only while its task
-	 * runs. */
+	/* Clear the prompt. boris checks the terminal only while the job is a
+	 * running task, so a stale prompt would never be cleared. */
 	job->prompt = (struct prompt){ .state = TERMINAL_BUSY };
 	update_list(s, job);
 }
@@ -157,7 +158,7 @@ session_drop(struct session *s, struct job *job)
 	job_free(job);
 }
 
-/* Returns whether the job is a task that is still running, or whose result no
+/* Returns whether the job is a running task, or a finished task whose result no
  * client has read. */
 static bool
 is_listed(const struct job *job)
@@ -165,16 +166,17 @@ is_listed(const struct job *job)
 	return job_has_id(job) && !job->read;
 }
 
-/* Returns whether the job's client has stopped waiting for the call, and no
- * result has reported that yet. */
+/* Returns whether the client has stopped waiting for the tool call and has yet
+ * to be told what happened to its job. */
 static bool
 is_unreported(const struct job *job)
 {
 	return job->abandoned && !job->abandoned_reported;
 }
 
-/* Frees the output of a finished job if no call needs it. Also frees the job,
- * unless some of its processes still run or keep its pipes open. */
+/* Frees the output of a finished job that no tool call refers to and no later
+ * result needs. Also frees the job itself, unless one of its processes is still
+ * running or still holds an output pipe open. */
 static void
 drop_if_done(struct session *s, struct job *job)
 {
@@ -205,8 +207,8 @@ session_reject(struct session *s, struct job *job, enum job_rejection why)
 	set_state(s, job, JOB_FINISHED);
 }
 
-/* If more than unread_max finished tasks have not been read, forgets the one
- * that ended first. Returns whether a task was forgotten; more may follow. */
+/* If more than `unread_max` finished tasks have unread results, forgets the one
+ * that ended first and returns true. Otherwise returns false. */
 static bool
 forget_oldest(struct session *s)
 {
@@ -255,8 +257,9 @@ has_had_id(const struct session *s, const char *id)
 	return false;
 }
 
-/* Gives the job a task id that is new in this session (T1), and moves it to
- * LIST_BACKGROUND. Returns false if no random number is available. */
+/* Gives the job a task id that is unique within this session (T1), and moves
+ * the job to LIST_BACKGROUND. Returns false if no random number is
+ * available. */
 static bool
 give_id(struct session *s, struct job *job)
 {
@@ -270,8 +273,8 @@ give_id(struct session *s, struct job *job)
 	return true;
 }
 
-/* Removes the id of a rejected job, if any, and moves the job to the list for
- * its state. */
+/* Clears a rejected job's task id, if it has one, and moves the job to the
+ * appropriate list. */
 static void
 remove_id(struct session *s, struct job *job)
 {
@@ -279,17 +282,18 @@ remove_id(struct session *s, struct job *job)
 	update_list(s, job);
 }
 
-/* Makes a finished task of a command that has ended in the foreground, so that
- * its result can still be read. If no id is available, the result is lost. */
+/* Turns a foreground command that has ended into a finished task, so that a
+ * client can still read its result. If no task id is available, the result is
+ * lost. */
 static void
 keep_result(struct session *s, struct job *job)
 {
 	(void)give_id(s, job);
 }
 
-/* Rejects a job whose process could not change to its directory. If that is the
- * session's directory, the session changes to --workdir, or to / if --workdir
- * does not exist either (D5). */
+/* Rejects a job whose process could not change to the job's directory. If the
+ * reason is that the session's directory is inaccessible, the session changes
+ * to --workdir, or to / if --workdir is inaccessible, too (D5). */
 static void
 reject_dir(struct session *s, struct job *job)
 {
@@ -307,7 +311,8 @@ reject_dir(struct session *s, struct job *job)
 	s->dir = mem_copy(r->workdir ? s->options->workdir : "/");
 }
 
-/* Rejects a job whose program could not be started. */
+/* Marks a job as rejected because its program could not be started, and logs
+ * this. */
 static void
 reject_start(struct session *s, struct job *job, int64_t now)
 {
@@ -320,8 +325,8 @@ reject_start(struct session *s, struct job *job, int64_t now)
 	record_end(job, now);
 }
 
-/* Returns whether the command has changed the session's directory: its shell
- * has exited normally and has reported another directory (D1). */
+/* Returns whether the command has changed the session's directory, that is,
+ * whether its shell exited normally and reported a different directory (D1). */
 static bool
 has_moved(const struct session *s, const struct job *job)
 {
@@ -332,8 +337,8 @@ has_moved(const struct session *s, const struct job *job)
 	return dir != NULL && !s->shared && strcmp(dir, s->dir) != 0;
 }
 
-/* Updates the session's directory after a command in the foreground, and
- * decides whether the result shows the directory. */
+/* Updates the session's directory after a foreground command, and decides
+ * whether the command's result includes the directory. */
 static void
 track_dir(struct session *s, struct job *job)
 {
@@ -346,7 +351,8 @@ track_dir(struct session *s, struct job *job)
 	}
 	if (job->timed_out || job->exec.report != REPORT_OK)
 		job->shows_dir = true;
-	/* Always show the directory in the first result of a session (K4). */
+	/* The first result of a session always includes the session's directory
+	 * (K4). */
 	if (!s->dir_reported && !s->shared)
 		job->shows_dir = true;
 	if (!job->abandoned)
@@ -362,10 +368,10 @@ finish(struct session *s, struct job *job, int64_t now)
 	secret_close(job, false);
 	job->ended_at = now;
 	set_state(s, job, JOB_FINISHED);
+	/* Show the recent output of a killed task, just as results do for a
+	 * running task (T4). */
 	if (task && job->kill_requested)
-		job->bounds.mode = TRUNCATE_RECENT;  /* show the same part of
-		                                      * the output as before the
-		                                      * kill (T4) */
+		job->bounds.mode = TRUNCATE_RECENT;
 	output_end(job->out.text);
 	output_end(job->err.text);
 	record_end(job, now);
@@ -378,15 +384,16 @@ finish(struct session *s, struct job *job, int64_t now)
 		keep_result(s, job);
 }
 
-/* The result of an attempt to make a job a task */
+/* The result of turning a job into a task */
 enum task_start {
 	TASK_STARTED,
 	TASK_TOO_MANY,  /* too many tasks are running */
 	TASK_NO_ID      /* no random number is available for the task's id */
 };
 
-/* Makes a task of a job that runs or is about to start. The task's deadline is
- * its own timeout or the server's limit, whichever is earlier (T5, W4). */
+/* Turns a job that is running or about to start into a task. The task's
+ * deadline is its own timeout or the server's limit, whichever is earlier (T5,
+ * W4). */
 static enum task_start
 become_task(struct session *s, struct job *job, int64_t now)
 {
@@ -403,7 +410,8 @@ become_task(struct session *s, struct job *job, int64_t now)
 	return TASK_STARTED;
 }
 
-/* Makes a task of a job that runs. */
+/* Turns a running job into a task, and closes descriptors that a task does not
+ * need. Returns the result of become_task(). */
 static enum task_start
 continue_as_task(struct session *s, struct job *job, int64_t now)
 {
@@ -431,8 +439,8 @@ open_outputs(struct session *s, struct job *job)
 	return -1;
 }
 
-/* Starts a job's command in job->start_dir. Returns REJECT_NONE, or the reason
- * why the command was not started, with errno set. */
+/* Starts a job's command in job->start_dir. Returns REJECT_NONE on success. On
+ * failure, sets errno and returns the reason. */
 static enum job_rejection
 start_command(struct session *s, struct job *job, int64_t now)
 {
@@ -443,12 +451,12 @@ start_command(struct session *s, struct job *job, int64_t now)
 	if (open_outputs(s, job) < 0)
 		return REJECT_NO_START;
 	/* This fails only if no task id is available, because the number of
-	 * tasks has been checked. */
+	 * running tasks has already been checked. */
 	if (job->background && become_task(s, job, now) != TASK_STARTED) {
 		errno = EIO;
 		return REJECT_NO_ID;
 	}
-	/* Run no command without a record in the log (A2). */
+	/* Never run a command that could not be logged (A2). */
 	if (log_start(job, "start", job->start_dir) < 0)
 		return REJECT_NO_LOG;
 	if (exec_start(&s->execs, x, s->options, &dirs, job->out.text,
@@ -460,7 +468,8 @@ start_command(struct session *s, struct job *job, int64_t now)
 }
 
 /* Starts a job's command in its directory, or rejects the job. If the new
- * process cannot change to the directory, the job is rejected later. */
+ * process cannot change to the directory, reject_start() rejects the job
+ * later. */
 static void
 session_start(struct session *s, struct job *job, int64_t now)
 {
@@ -500,22 +509,22 @@ time_out(struct job *job, int64_t now)
 	exec_stop(&job->exec, now);
 }
 
-/* The reason why a call no longer waits for a command in the foreground */
+/* The reason why a tool call ends before its job */
 enum call_end {
-	CALL_LIMIT_REACHED,  /* the client's timeout `call_limit` is near
-	                      * (K2) */
-	CALL_ABANDONED       /* the client has ended the call because of its
-	                      * timeout (E6) */
+	CALL_LIMIT_REACHED,  /* the client's timeout for the call is about to
+	                      * expire (K2) */
+	CALL_ABANDONED       /* the client cancelled the call because of a
+	                      * client-side timeout (E6) */
 };
 
-/* Returns the reason why the call no longer waits for the job. */
+/* Returns the reason why a tool call ends before its job. */
 static enum call_end
 call_end_of(const struct job *job)
 {
 	return job->abandoned ? CALL_ABANDONED : CALL_LIMIT_REACHED;
 }
 
-/* Makes a task of a command in the foreground, or terminates it if too many
+/* Turns a foreground command into a task, or terminates the command if too many
  * tasks are running (K2). Does nothing if the command is already being
  * terminated. */
 static void
@@ -537,9 +546,10 @@ hand_over(struct session *s, struct job *job, enum call_end why, int64_t now)
 	job->limit_reached = why == CALL_LIMIT_REACHED;
 }
 
-/* Returns whether the job can run in parallel with all others: it does not use
- * the session's directory (D7), or the session has none (H6). An edit is never
- * parallel, because it takes little time. */
+/* Returns whether the job can run in parallel with the session's other jobs. It
+ * can if it does not use the session's directory (D7) or if the session has
+ * none (H6). Returns false for an edit, which is short and does not need to run
+ * in parallel. */
 static bool
 is_parallel(const struct session *s, const struct job *job)
 {
@@ -548,8 +558,8 @@ is_parallel(const struct session *s, const struct job *job)
 	return s->shared || (job->cwd != NULL && job->cwd[0] == '/');
 }
 
-/* Returns whether the queue waits for the start of a task, so that calls which
- * start tasks are answered in order. */
+/* Returns whether the queue is paused because a task is being started. The
+ * pause ensures that tool calls which start tasks are answered in order. */
 static bool
 waits_for_start(const struct session *s, int64_t now)
 {
@@ -572,15 +582,15 @@ session_waits_for_edit(const struct session *s)
 
 	if (s->shared)
 		return false;
-	/* Only the first job in the queue that does not run in parallel can
-	 * have been started. */
+	/* Jobs that do not run in parallel start in order, so only the first
+	 * such job in the queue can be an edit already in progress. */
 	job = first_in(s, LIST_QUEUE);
 	while (job != NULL && job->parallel)
 		job = next_in(job);
 	return job != NULL && job_is_waiting_edit(job);
 }
 
-/* Makes an edit (X2), or continues it. An edit that has to wait stays in the
+/* Starts or continues an edit (X2). An edit that has to wait stays in the
  * queue. */
 static void
 do_work(struct session *s, struct job *job, int64_t now)
@@ -601,7 +611,8 @@ do_work(struct session *s, struct job *job, int64_t now)
 		set_state(s, job, JOB_FINISHED);
 }
 
-/* Rejects a job that was not started before its client stopped waiting (K2). */
+/* Rejects a queued job that cannot be started in time. Its client is about to
+ * stop waiting or has already done so (K2). */
 static void
 give_up(struct session *s, struct job *job, enum call_end why, int64_t now)
 {
@@ -610,11 +621,12 @@ give_up(struct session *s, struct job *job, enum call_end why, int64_t now)
 	session_reject(s, job, REJECT_LATE);
 }
 
-/* Returns the state that determines which queued jobs can start. */
+/* Returns the part of the session's state that due_queued() needs. */
 static struct queue_state
 get_queue_state(const struct session *s, int64_t now)
 {
-	/* Make only one edit per turn, so that turns stay short (P6). */
+	/* Make at most one edit per iteration of the event loop, so that no
+	 * iteration takes long (P6). */
 	return (struct queue_state){
 		.running_in_order = s->running - s->running_parallel,
 		.running_parallel = s->running_parallel,
@@ -624,7 +636,7 @@ get_queue_state(const struct session *s, int64_t now)
 	};
 }
 
-/* Carries out the action that is due for a queued job. */
+/* Carries out the given action for a queued job. */
 static void
 act_on_queued(struct session *s, struct job *job, enum due_action action,
               int64_t now)
@@ -657,8 +669,8 @@ act_on_queued(struct session *s, struct job *job, enum due_action action,
 	}
 }
 
-/* Starts the queued jobs that can start: the next one in the queue, and those
- * that run in parallel (P7, D7). */
+/* Starts the queued jobs that can start: the next job in the queue, and any
+ * that may run in parallel (P7, D7). */
 static void
 act_on_queue(struct session *s, int64_t now)
 {
@@ -687,19 +699,19 @@ log_survivor_once(struct job *job)
 	job->survivor_logged = true;
 }
 
-/* Returns whether the job remains a running task although boris cannot
- * terminate its command. Returns false if a timeout or the end of the session
- * requires the task to end. */
+/* Returns whether the job remains a running task if boris cannot terminate its
+ * command. Returns false if the task's timeout has expired or the session is
+ * closing. */
 static bool
 remains_task(const struct session *s, const struct job *job)
 {
 	return job->state == JOB_TASK && !job->timed_out && !s->closing;
 }
 
-/* Handles a command that boris cannot terminate (E12). Ends the job unless it
- * remains a task. Gives up killing a task if the remaining process belongs to
- * another user. A process that is stuck in the kernel will be terminated by the
- * pending SIGKILL. */
+/* Handles a command that boris cannot terminate (E12). Ends the job, unless it
+ * remains a running task. Gives up killing such a task if the surviving process
+ * belongs to another user. If that process is stuck in the kernel, the pending
+ * SIGKILL will terminate it. */
 static void
 act_on_survivor(struct session *s, struct job *job, int64_t now)
 {
@@ -718,8 +730,8 @@ act_on_survivor(struct session *s, struct job *job, int64_t now)
 		job->kill_requested = false;
 }
 
-/* Makes a task of a job whose timeout has expired, or terminates it if that
- * fails. */
+/* Turns a job whose timeout has expired into a task. If that is not possible,
+ * terminates the job's command. */
 static void
 keep_or_time_out(struct session *s, struct job *job, int64_t now)
 {
@@ -732,7 +744,7 @@ keep_or_time_out(struct session *s, struct job *job, int64_t now)
 		time_out(job, now);
 }
 
-/* Carries out all actions that are due for a started job. */
+/* Carries out all due actions of a started job. */
 static void
 act_on_started(struct session *s, struct job *job, int64_t now)
 {
@@ -772,8 +784,9 @@ session_open(const struct options *options, bool shared)
 	s->options = options;
 	s->shared = shared;
 	s->dir = mem_copy(options->workdir);
-	/* The name of a session consists of 8 digits for the process and 8 for
-	 * the session. The log contains only the last 8. */
+	/* A session's name consists of 16 hexadecimal digits. The first 8
+	 * digits are the name of the boris process, and the last 8 are random.
+	 * The log contains only the random digits. */
 	memcpy(s->name, options->name, 8);
 	s->spool = (struct spool){ .dir = options->tmpdir,
 	    .files = options->files, .limit = options->save_limit };
@@ -783,8 +796,8 @@ session_open(const struct options *options, bool shared)
 	return NULL;
 }
 
-/* Reports on stderr that a process of the job could not be terminated and keeps
- * running after the end of the session (L3). */
+/* If boris could not terminate one of the job's processes, reports on stderr
+ * that this process is still running after the end of the session (L3). */
 static void
 report_survivor(const struct job *job)
 {
@@ -837,8 +850,8 @@ session_find_task(struct session *s, const struct buf *id, int64_t pid)
 {
 	struct job *job, *with_pid = NULL;
 
-	/* Search the newest task first: the system may have reused the pid of a
-	 * finished task. */
+	/* Start the search at the newest task, because the system may have
+	 * reused the pid of a finished task. */
 	job = job_at(s->list[LIST_BACKGROUND].last);
 	for (; job != NULL; job = job_at(job->node.previous)) {
 		if (!is_listed(job))
@@ -869,8 +882,9 @@ session_next_task(const struct session *s, const struct job *after)
 	return job;
 }
 
-/* Returns whether a note must report that the task has ended: no call waits for
- * the task, and no other note or result reports its end. */
+/* Returns whether the task has ended and its end must be reported in a note. No
+ * note is needed if a tool call is waiting for the task, or if the end has been
+ * or will be reported in another way. */
 static bool
 is_unreported_end(const struct job *job)
 {
@@ -911,7 +925,7 @@ session_next_survivor(struct session *s, const struct job *after)
 	struct job *job = after == NULL ? first_in(s, LIST_ENDED)
 	    : next_in(after);
 
-	/* No client may see another client's command in a shared session
+	/* In a shared session, a client must not see another client's command
 	 * (H6). */
 	if (s->shared || !s->has_survivors)
 		return NULL;
@@ -932,7 +946,7 @@ session_unref(struct session *s, struct job *job, bool read)
 	drop_if_done(s, job);
 }
 
-/* Marks up to `max` finished tasks as reported. */
+/* Marks the unreported ends of up to `max` tasks as reported. */
 static void
 mark_ends_reported(struct session *s, int max)
 {
@@ -947,8 +961,8 @@ mark_ends_reported(struct session *s, int max)
 	}
 }
 
-/* Marks calls whose client has stopped waiting as reported, up to the maximum
- * number in one result. */
+/* Marks unreported abandoned jobs as reported, up to the maximum number per
+ * result. */
 static void
 mark_abandoned_reported(struct session *s)
 {
@@ -969,8 +983,8 @@ mark_abandoned_reported(struct session *s)
 	}
 }
 
-/* Marks cancelled commands that boris could not terminate as reported, up to
- * the maximum number in one result. */
+/* Marks cancelled jobs whose command boris could not terminate as reported, up
+ * to the maximum number per result. */
 static void
 mark_survivors_reported(struct session *s)
 {
@@ -1016,8 +1030,8 @@ session_abandon(struct session *s, struct job *job, int64_t now)
 {
 	job->abandoned = true;
 	if (job->state == JOB_QUEUED) {
-		/* The client no longer waits, so the job is now either started
-		 * as a task or rejected. */
+		/* The client is no longer waiting, so the job now either starts
+		 * as a task or is rejected. */
 		job->hand_over_at = now;
 	} else if (job->state == JOB_RUNNING) {
 		hand_over(s, job, CALL_ABANDONED, now);
@@ -1056,8 +1070,9 @@ session_next_running(const struct session *s, const struct job *after)
 	return after == NULL ? first_in(s, LIST_FOREGROUND) : next_in(after);
 }
 
-/* Returns whether the next turn must treat the job as ended, because the
- * session is closing and boris cannot terminate the job. */
+/* Returns whether the session is closing and boris cannot terminate the job's
+ * command. If so, the next iteration of the event loop ends the job even though
+ * its command is still running. */
 static bool
 is_left_behind(const struct session *s, const struct job *job)
 {
@@ -1089,9 +1104,9 @@ session_poll_add(struct session *s, struct loop *loop)
 	}
 }
 
-/* Checks once more whether a command whose timeout has expired has already
- * exited, and reads its last output. If its shell has exited, the command has
- * ended in time (E4). */
+/* If a command's timeout has expired, checks once more whether its shell has
+ * exited, and reads its last output. If the shell has exited, the command is
+ * treated as ended rather than as timed out (E4). */
 static void
 read_before_timeout(struct job *job, int64_t now)
 {
@@ -1160,14 +1175,15 @@ session_close(struct session *s, int64_t now)
 	for (i = 0; i < LISTS; i++) {
 		for (job = first_in(s, i); job != NULL; job = next_in(job)) {
 			session_kill(job, now);
-			/* A finished command may have left processes
+			/* Also stop processes that a finished command has left
 			 * running. */
 			exec_stop(&job->exec, now);
 		}
 	}
 }
 
-/* Returns whether boris can terminate no more processes of the command. */
+/* Returns whether all of the command's processes have exited, or boris has
+ * given up terminating the remaining ones. */
 static bool
 is_finished(const struct exec *x)
 {

@@ -8,8 +8,9 @@
  *
  * A command or an edit that a session runs is a job. The session never calls
  * the layer above. That layer keeps a reference to the job it waits for, reads
- * its state, and releases the reference. In each turn, session_read() updates
- * the state of the jobs; then session_act() carries out what due.c decides. */
+ * its state, and releases the reference. In each iteration of the event loop,
+ * session_read() updates the state of the jobs. Then session_act() carries out
+ * what due.c decides. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,142 +24,144 @@
 
 enum session_list {
 	LIST_QUEUE,       /* jobs that have not been started yet */
-	LIST_FOREGROUND,  /* commands that run in the foreground */
-	LIST_BACKGROUND,  /* running and finished tasks, which have an id; and
-	                   * jobs with the flag `not_run` */
-	LIST_ENDED,       /* all other jobs that have ended or have been
-	                   * rejected */
+	LIST_FOREGROUND,  /* commands running in the foreground */
+	LIST_BACKGROUND,  /* running and finished tasks, which have ids, and
+	                   * jobs with `not_run` set */
+	LIST_ENDED,       /* all other jobs that have ended or were rejected */
 	LISTS
 };
 
-/* A session. Other modules may only read `shared`, `dir`, `queued` and the
- * counts of jobs. */
+/* A session. Other modules may access only `shared`, `dir`, `queued` and the
+ * job counts, and must not modify them. */
 struct session {
 	const struct options *options;
-	bool shared;              /* it is shared by all clients without a
-	                           * session: it tracks no directory and runs
-	                           * all commands in parallel */
+	bool shared;              /* the session is shared by all clients that
+	                           * have no session of their own. A shared
+	                           * session does not track the working
+	                           * directory and runs all commands in
+	                           * parallel. */
 	bool closing;
-	bool dir_reported;        /* a result has shown the directory */
-	bool has_survivors;       /* a cancelled command could not be
-	                           * terminated, and this may not have been
-	                           * reported yet */
-	bool edited;              /* an edit was made in this turn of the event
-	                           * loop, so the queue is paused */
-	char name[17];            /* name of the session: 8 digits of the
-	                           * process, then 8 of the session */
+	bool dir_reported;        /* a result has included the directory */
+	bool has_survivors;       /* a cancelled command that boris could not
+	                           * terminate may still be unreported */
+	bool edited;              /* an edit was made in this iteration of the
+	                           * event loop, so the queue is paused */
+	char name[17];            /* 8 hexadecimal digits that identify the
+	                           * boris process, followed by 8 random ones */
 	int64_t last_log_number;  /* `log_number` of the last logged job */
 	char *dir;                /* the tracked working directory */
 	struct buf ids;           /* all task ids so far, concatenated */
 	struct spool spool;
-	struct list list[LISTS];  /* all jobs; each list is in the order in
-	                           * which jobs were added to it */
+	struct list list[LISTS];  /* lists of all jobs, each in order of
+	                           * insertion */
 	struct list execs;        /* the commands of all jobs */
-	size_t queued;            /* memory that queued jobs occupy, in bytes */
+	size_t queued;            /* memory used by queued jobs, in bytes */
 	int waiting;              /* number of queued jobs */
-	int waiting_parallel;     /* number of queued jobs that run in
-	                           * parallel */
-	int running;              /* number of jobs that run in the
-	                           * foreground */
-	int running_parallel;     /* number of foreground jobs that run in
-	                           * parallel */
-	int tasks;                /* number of running tasks */
-	int not_run;              /* number of jobs whose member `not_run` is
+	int waiting_parallel;     /* number of queued jobs with `parallel`
 	                           * set */
+	int running;              /* number of foreground jobs */
+	int running_parallel;     /* number of foreground jobs with `parallel`
+	                           * set */
+	int tasks;                /* number of running tasks */
+	int not_run;              /* number of jobs with `not_run` set */
 };
 
-/* Opens a session. Returns NULL if no random number is available for its
- * name. */
+/* Opens a session. Returns NULL if its random name cannot be generated. */
 struct session *session_open(const struct options *, bool shared);
 /* Frees the session and all its jobs. Does nothing if the session is NULL. */
 void session_free(struct session *);
 
-/* Adds a job to the queue, with one reference for its call. Takes ownership of
- * the job. */
+/* Takes ownership of a job and adds it to the queue. The job's tool call holds
+ * one reference to it, as if taken with session_ref(). */
 void session_run(struct session *, struct job *);
-/* Cancels the job of a cancelled call (E6): removes it from the queue, or
+/* Cancels the job of a cancelled tool call (E6): removes it from the queue, or
  * terminates its command. */
 void session_cancel(struct session *, struct job *, int64_t now);
-/* Keeps the command of a call that the client has ended because of its timeout
- * (E6). The command becomes a running task or, if it has ended, a finished
- * task. A queued command is started if its turn has come. */
+/* Preserves the command of a tool call that the client cancelled because of a
+ * client-side timeout (E6). A running command becomes a task, and an ended
+ * command becomes a finished task. A queued command is started as a task if it
+ * can start at once, and is rejected otherwise. */
 void session_abandon(struct session *, struct job *, int64_t now);
-/* Terminates the command of a task (T4). */
+/* Terminates a task's command (T4). */
 void session_kill(struct job *, int64_t now);
 
 /* Finds the task with the given id or, if there is none, with the given pid.
- * Searches running tasks and finished tasks that have not been read. Returns
- * NULL if there is no such task. A shared session ignores the pid (H6). */
+ * Searches running tasks and finished tasks whose results have not been read.
+ * Returns NULL if there is no such task. In a shared session, ignores the pid,
+ * because a pid, unlike an id, is not secret (H6). */
 struct job *session_find_task(struct session *, const struct buf *id,
                               int64_t pid);
-/* Adds a reference to a job for a call. session_unref() removes the
- * reference. */
+/* Takes a reference to a job on behalf of a tool call. The caller must release
+ * it with session_unref(). */
 void session_ref(struct job *);
-/* Removes a call's reference to a job. A job that has ended is freed when no
- * call refers to it. A finished task is kept until `read` is set, which means
- * that its final result was sent (T3). */
+/* Releases a tool call's reference to a job. A job that has ended is freed once
+ * no tool call refers to it. A finished task is kept until `read` is set, that
+ * is, until its final result has been sent (T3). */
 void session_unref(struct session *, struct job *, bool read);
 
-/* Each of these functions iterates over one kind of job. It returns the first
- * job if `after` is NULL, otherwise the job after `after`, or NULL at the
+/* Each of the following functions iterates over one kind of job. It returns the
+ * job following `after`, the first job if `after` is NULL, or NULL at the
  * end. */
 
-/* Iterates over running tasks and finished tasks that have not been read. */
+/* Iterates over running tasks, and over finished tasks whose results have not
+ * been read. */
 struct job *session_next_task(const struct session *, const struct job *after);
-/* Iterates over ended tasks whose end no result has reported, and for which no
- * call waits (T8). */
+/* Iterates over finished tasks whose end has yet to be reported: no tool call
+ * is waiting for them, and no result has reported their end (T8). */
 struct job *session_next_unreported_end(struct session *,
                                         const struct job *after);
-/* Iterates over cancelled commands that boris could not terminate, if no result
- * has reported them yet (E12). */
+/* Iterates over cancelled commands that boris could not terminate and that have
+ * not been reported in any result yet (E12). */
 struct job *session_next_survivor(struct session *, const struct job *after);
-/* Iterates over jobs whose client has stopped waiting for the call, if no
- * result has reported this yet (E6). */
+/* Iterates over jobs whose client stopped waiting for the tool call and that
+ * have not been reported in any result since (E6). */
 struct job *session_next_abandoned(struct session *, const struct job *after);
-/* Iterates over commands in the foreground. Returns NULL in a shared session,
- * where the commands may belong to other clients (H6). */
+/* Iterates over foreground commands. Returns NULL in a shared session, where
+ * the commands may belong to other clients (H6). */
 const struct job *session_next_running(const struct session *,
                                        const struct job *after);
 
-/* Returns the command for which the queue waits (P7), or NULL if there is none.
- * Always returns NULL in a shared session. */
+/* Returns the command that the queue is waiting for (P7), or NULL if there is
+ * none. Always returns NULL in a shared session. */
 const struct job *session_running(const struct session *);
 
-/* Returns whether the queue waits for a started edit that is waiting itself,
- * usually because its file is locked (X5). In a shared session, other edits do
- * not wait for it. */
+/* Returns whether a started edit is waiting and blocks the queue, usually
+ * because another process has locked its file (X5). Returns false in a shared
+ * session, where an edit does not block the queue. */
 bool session_waits_for_edit(const struct session *);
 
-/* The maximum numbers of events that the notes of one result report. After the
- * transport has accepted the result, these events are marked, so that no later
- * result repeats them. */
+/* Maximum numbers of events reported in the notes of one result. After the
+ * transport has accepted the result, boris marks the events as reported, so
+ * that no later result repeats them. */
 enum {
-	SESSION_ENDS_REPORTED = 3,       /* ended tasks (T8) */
-	SESSION_ABANDONED_REPORTED = 3,  /* calls whose client stopped waiting
-	                                  * (E6) */
-	SESSION_SURVIVORS_REPORTED = 1   /* cancelled commands that boris could
-	                                  * not terminate (E12) */
+	SESSION_ENDS_REPORTED = 3,       /* number of ended tasks (T8) */
+	SESSION_ABANDONED_REPORTED = 3,  /* number of tool calls abandoned by
+	                                  * their client (E6) */
+	SESSION_SURVIVORS_REPORTED = 1   /* number of cancelled commands that
+	                                  * boris could not terminate (E12) */
 };
-/* Marks the events in the notes of a result or an error as reported: ended
- * tasks, calls whose client stopped waiting, and cancelled commands that boris
- * could not terminate. */
+/* Marks as reported the events mentioned in the notes of a result or an error:
+ * ended tasks, abandoned tool calls, and cancelled commands that boris could
+ * not terminate. */
 void session_mark_notes_reported(struct session *);
-/* Marks the events that a list of all tasks shows as reported. */
+/* Marks the ended tasks and the abandoned tool calls as reported. Must be
+ * called after a result has listed all tasks. */
 void session_mark_list_reported(struct session *);
 
-/* Adds the descriptors and deadlines of the session to the poll set. */
+/* Adds the session's descriptors and deadlines to the poll set. */
 void session_poll_add(struct session *, struct loop *);
 /* Reads the output of all commands. Checks which commands have ended and which
- * terminals wait for input. */
+ * terminals are waiting for input. */
 void session_read(struct session *, const struct loop *);
-/* Carries out the actions that are due for each job: starts it, ends it, or
- * makes it a task. */
+/* Carries out all due actions: starts jobs, ends jobs, and turns jobs into
+ * tasks. */
 void session_act(struct session *, const struct loop *);
-/* Terminates all commands. Must be called at most once. Then the event loop
- * must keep serving the session until session_closed() returns true (L1). */
+/* Terminates all commands. Must be called at most once. Afterwards, the event
+ * loop must continue to call session_poll_add(), session_read() and
+ * session_act() until session_closed() returns true (L1). */
 void session_close(struct session *, int64_t now);
-/* Returns whether a closing session can be freed: boris can terminate no more
- * processes, and no call refers to a job. */
+/* Returns whether a closing session can be freed: no process remains that boris
+ * could still terminate, and no tool call refers to any of its jobs. */
 bool session_closed(const struct session *);
 
 #endif

@@ -22,35 +22,36 @@
 #include "base/options.h"
 #include "base/text.h"
 
-/* The progress of a replacement in a text */
+/* The current state of replace_text() */
 struct replacing {
 	struct replacement *r;
-	bool literal;        /* the line endings of `new` are not changed */
+	bool literal;        /* `new` is inserted unchanged, because `old`
+	                      * contains CRLF */
 	int64_t new_lines;   /* number of newlines in `new` */
-	size_t line_end;     /* offset of the end of the last line that was
-	                      * examined */
-	bool line_has_crlf;  /* whether the last line that was examined ends in
-	                      * CRLF */
+	size_t line_end;     /* offset up to which `line_has_crlf` is valid */
+	bool line_has_crlf;  /* last result of line_has_crlf() */
 };
 
-/* A search for all occurrences of a text, from the start to the end */
+/* A search for all occurrences of a string, from the start of a text to its
+ * end */
 struct search {
 	const struct buf *text;
 	enum matching matching;
-	struct buf old;          /* the text to search for, without bytes that
-	                          * the comparison ignores */
+	struct buf old;          /* the string to find, with the bytes that
+	                          * `matching` ignores (CRs or white space)
+	                          * removed */
 	struct pattern pattern;  /* search pattern for `old` */
-	size_t from;             /* offset of the end of the last occurrence
-	                          * found */
+	size_t from;             /* offset in `text` at which to resume the
+	                          * search */
 };
 
-/* A part of a text: the offset of its first byte and the offset after its last
- * byte */
+/* A range of a text, from the offset `start` up to but not including the offset
+ * `end` */
 struct range {
 	size_t start, end;
 };
 
-/* Returns whether the comparison ignores the given byte. */
+/* Returns whether the byte at the offset `at` is ignored in comparisons. */
 static bool
 is_skipped(const struct buf *text, size_t at, enum matching matching)
 {
@@ -88,8 +89,8 @@ search_close(struct search *s)
 	buf_free(&s->old);
 }
 
-/* Returns the offset of the first byte of the occurrence that ends before the
- * offset `end`. */
+/* Returns the start offset of the occurrence of `old` that ends at the offset
+ * `end` (exclusive). */
 static size_t
 occurrence_start(const struct search *s, size_t end)
 {
@@ -100,14 +101,16 @@ occurrence_start(const struct search *s, size_t end)
 		if (!is_skipped(s->text, start, s->matching))
 			left--;
 	}
-	/* If the occurrence starts with an LF, include a CR before the LF. */
+	/* If the occurrence starts with the LF of a CRLF, the CR is part of the
+	 * occurrence as well. */
 	if (s->matching == MATCHING_ANY_ENDING && start > s->from &&
 	    is_skipped(s->text, start - 1, s->matching))
 		start--;
 	return start;
 }
 
-/* Finds the next occurrence. Returns false if there are no more. */
+/* Finds the next occurrence of `old`, and stores its range in *found. Returns
+ * false if there are no more. */
 static bool
 search_next(struct search *s, struct range *found)
 {
@@ -130,9 +133,10 @@ search_next(struct search *s, struct range *found)
 	return false;
 }
 
-/* Returns whether the line at the given offset ends in CRLF. If the last line
- * has no line ending, examines the line before it. The result is cached, so the
- * offset must not be smaller than in the last call. */
+/* Returns whether the line that contains the given offset ends in CRLF. If it
+ * is the last line and has no line ending, examines the line before it. The
+ * result is cached and also returned for all smaller offsets, so offsets must
+ * be passed in ascending order. */
 static bool
 line_has_crlf(struct replacing *s, size_t at)
 {
@@ -155,10 +159,10 @@ line_has_crlf(struct replacing *s, size_t at)
 	return s->line_has_crlf;
 }
 
-/* Appends `new` to the result as the replacement of a range of the text. The
- * first line of `new` gets the line ending of the first line of that range, and
- * so on. Further lines get the last of these line endings (X2). The memory must
- * have been reserved. */
+/* Appends `new` to the result, in place of the given range of the text. Each
+ * line of `new` takes on the line ending of the line that it replaces. Any
+ * additional lines of `new` take on the last of these line endings (X2).
+ * append_replaced() has already reserved the memory for the result. */
 static void
 append_new(struct replacing *s, const struct range *replaced)
 {
@@ -189,9 +193,9 @@ append_new(struct replacing *s, const struct range *replaced)
 	}
 }
 
-/* Appends the text from the offset `from` up to the replaced range, and then
- * `new`. Does nothing if the result is already too long. Returns false if
- * allocation fails. */
+/* Appends the original text from the offset `from` up to the range `replaced`,
+ * and then `new`, to the result. Does nothing if the result is already longer
+ * than EDIT_MAX. Returns false if allocation fails. */
 static bool
 append_replaced(struct replacing *s, size_t from, const struct range *replaced)
 {
@@ -200,7 +204,8 @@ append_replaced(struct replacing *s, size_t from, const struct range *replaced)
 
 	if (r->result.len > EDIT_MAX)
 		return true;
-	/* Reserve a carriage return for each newline of `new`. */
+	/* append_new() may add a carriage return before each newline in
+	 * `new`. */
 	if (!buf_reserve(&r->result,
 	    before + r->new->len + (size_t)s->new_lines))
 		return false;
@@ -209,8 +214,8 @@ append_replaced(struct replacing *s, size_t from, const struct range *replaced)
 	return true;
 }
 
-/* Appends the text after the last occurrence. Returns false if allocation
- * fails. */
+/* Appends the remaining text, from the offset `from` just after the last
+ * occurrence of `old`, to the result. Returns false if allocation fails. */
 static bool
 append_rest(struct replacement *r, size_t from)
 {
@@ -222,8 +227,10 @@ append_rest(struct replacement *r, size_t from)
 	return true;
 }
 
-/* Returns the number of newlines in an occurrence of `old`, or in `new` if each
- * occurrence is replaced. */
+/* Returns the number of lines by which an occurrence of `old` advances the line
+ * number. If all occurrences are replaced, lines are numbered in the new text,
+ * so this is the number of newlines in `new`. Otherwise, it is the number of
+ * newlines in the occurrence. */
 static int64_t
 lines_in(const struct replacing *s, const struct range *occurrence)
 {
@@ -243,7 +250,8 @@ count_occurrence(struct replacement *r, int64_t line)
 	r->count++;
 }
 
-/* Replaces all occurrences, except for overlapping ones. Returns false if
+/* Replaces all occurrences of `old` in the text from left to right. An
+ * occurrence that overlaps the previous one is not replaced. Returns false if
  * allocation fails. */
 static bool
 replace_all(struct replacing *s, enum matching matching)
@@ -291,9 +299,9 @@ replace_text(struct replacement *r)
 		.new_lines = buf_lines(r->new->data, r->new->len)
 	};
 
-	/* If `old` contains an LF without a CR, match any line endings. If that
-	 * finds nothing, try an exact match, since the CRs in `old` may have
-	 * been meant literally. */
+	/* If `old` contains an LF without a CR, ignore differences in line
+	 * endings. If that finds nothing, try an exact match, since the CRs in
+	 * `old` may have been meant literally. */
 	if (buf_lines(old->data, old->len) > crlfs) {
 		if (!replace_all(&s, MATCHING_ANY_ENDING))
 			return false;
