@@ -43,16 +43,16 @@ access_has_token(const struct access *a, const char *authorization)
 	return access_same_secret(given, a->options->token);
 }
 
-/* Returns the port of the server's own origin, in the form ":PORT". */
+/* Returns the port that boris listens on, in the form ":PORT". */
 static const char *
 own_port(const struct access *a)
 {
 	return strrchr(a->own_origin, ':');
 }
 
-/* Skips the name at the start of `host` if it is localhost, a loopback address
- * or the address that boris listens on. Returns a pointer to the text after the
- * name, or NULL if `host` starts with any other name. */
+/* If `host` starts with localhost, a loopback address or the address that boris
+ * listens on, returns a pointer to the text after that name. Otherwise returns
+ * NULL. */
 static const char *
 skip_own_name(const struct access *a, const char *host)
 {
@@ -70,8 +70,8 @@ skip_own_name(const struct access *a, const char *host)
 	return NULL;
 }
 
-/* If the host is a name of this machine, returns its port, either "" or
- * ":PORT". Returns NULL for any other host. */
+/* If `host` names this machine, returns the port in it, which is "" or ":PORT".
+ * Otherwise returns NULL. */
 static const char *
 port_of_own_host(const struct access *a, const char *host)
 {
@@ -92,8 +92,8 @@ access_allows_host(const struct access *a, const char *host)
 	return port_of_own_host(a, host) != NULL;
 }
 
-/* Returns whether the origin belongs to this server, under any name of this
- * machine. */
+/* Returns whether the origin is http://HOST:PORT, where HOST names this machine
+ * and PORT is the port that boris listens on. */
 static bool
 is_own_origin(const struct access *a, const char *origin)
 {
@@ -115,8 +115,8 @@ is_listed_origin(const struct access *a, const char *origin)
 {
 	const char *listed = a->options->origins;
 
-	/* The list consists of NUL-terminated strings, and an empty string ends
-	 * it. */
+	/* The list is a sequence of NUL-terminated strings, ended by an empty
+	 * string. */
 	if (listed == NULL)
 		return false;
 	for (; *listed != '\0'; listed += strlen(listed) + 1) {

@@ -16,14 +16,14 @@
 enum {
 	READ_SIZE = 16 << 10,
 	SEND_SIZE = 64 << 10,  /* size of a socket's send buffer, in bytes */
-	HEAD_TIME = 10000,     /* time limit for receiving the headers of a
-	                        * request, in ms (H8) */
-	PEER_TIME = 60000,     /* time limit for a peer that sends and reads
-	                        * nothing, even between requests, in ms */
+	HEAD_TIME = 10000,     /* time limit for receiving request headers, in
+	                        * ms (H8) */
+	PEER_TIME = 60000,     /* time limit, in ms, for a peer that neither
+	                        * sends nor reads, even between requests */
 	CLOSE_TIME = 2000,     /* time limit for the peer to close its side, in
 	                        * ms */
-	COMMENT_TIME = 15000   /* interval after which a comment is sent on a
-	                        * silent stream, in ms (H7) */
+	COMMENT_TIME = 15000   /* interval of keep-alive comments on an idle
+	                        * event stream, in ms (H7) */
 };
 
 union address {
@@ -71,9 +71,9 @@ connection_listen(const char *address, int *port)
 	fd_cloexec(fd);
 	fd_nonblocking(fd);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	/* Accepted connections inherit both options. Without TCP_NODELAY, a
-	 * small response may be delayed until the peer has acknowledged an
-	 * earlier one. */
+	/* Accepted connections inherit SO_SNDBUF and TCP_NODELAY from the
+	 * listening socket. Without TCP_NODELAY, a small response may be
+	 * delayed until the peer has acknowledged an earlier one. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (bind(fd, &a.any, len) == 0 && listen(fd, 128) == 0 &&
@@ -87,7 +87,7 @@ connection_listen(const char *address, int *port)
 
 /* Appends an address with its port, such as 192.0.2.1:4711 or
  * [2001:db8:0:0:0:0:0:1]:4711. Does not call inet_ntop(), because that would
- * add printf() and thereby 16 KB to a static binary. */
+ * pull in printf() and add 16 KB to a static binary. */
 static void
 put_address(struct buf *b, const union address *a)
 {
@@ -132,8 +132,8 @@ connection_abort(struct connection *c)
 	c->state = CONNECTION_GONE;
 }
 
-/* Sets the state and its deadline, in ms. If the deadline is NEVER while a
- * response is being written, flush() sets a new one. */
+/* Sets the state and its deadline, in ms. If the deadline is NEVER, flush()
+ * sets a new one in the states CONNECTION_STREAM and CONNECTION_WRITING. */
 static void
 set_state(struct connection *c, enum connection_state state, int64_t deadline)
 {
@@ -141,8 +141,9 @@ set_state(struct connection *c, enum connection_state state, int64_t deadline)
 	c->deadline = deadline;
 }
 
-/* Queues a response or the start of a stream, and frees the buffer. Enters the
- * state `next`, unless the rest of the request must be read first. */
+/* Queues a complete response, or the status line and headers of a stream, and
+ * frees the buffer `response`. Moves to the state `next`, unless the rest of
+ * the request must be read first. */
 static void
 queue_response(struct connection *c, struct buf *response,
                enum connection_state next)
@@ -171,8 +172,8 @@ connection_begin_stream(struct connection *c, struct buf *head)
 	queue_response(c, head, CONNECTION_STREAM);
 }
 
-/* Clears the deadline if the queue is empty. The time limit for the peer then
- * starts with the next byte that it does not read. */
+/* Must be called before bytes are queued for a stream. Clears the deadline if
+ * the queue is empty, so that flush() sets a new deadline for these bytes. */
 static void
 restart_deadline(struct connection *c)
 {
@@ -206,8 +207,8 @@ connection_progress(struct connection *c, const struct buf *message)
 	return queued;
 }
 
-/* Sends a comment on a silent stream, so that no proxy closes the connection
- * (H7). */
+/* Sends a keep-alive comment on an idle event stream, so that proxies do not
+ * close the connection (H7). */
 static void
 send_comment(struct connection *c)
 {
@@ -302,8 +303,8 @@ connection_next(struct connection *c)
 		connection_close(c);
 	else if (event != REQUEST_NEEDS_INPUT && r->state != REQUEST_BODY)
 		connection_reject(c, event);
-	/* In all states after CONNECTION_CALL, the request has already been
-	 * answered, so its events are not reported. */
+	/* In all states after CONNECTION_CALL, the response is already queued
+	 * or sent, so http.c must not handle the request again. */
 	return c->state <= CONNECTION_CALL ? event : REQUEST_NEEDS_INPUT;
 }
 
@@ -316,9 +317,10 @@ connection_free(struct connection *c)
 	request_free(&c->request);
 }
 
-/* Returns whether the connection can continue without new input. The next
- * request may have been received already, or the peer may have closed its
- * sending side. */
+/* Returns whether the connection must be handled in the next iteration of the
+ * event loop even if no input arrives. This is the case if bytes have been
+ * received or the peer has closed its sending side, but parsing of the next
+ * request has not started. */
 static bool
 has_work(const struct connection *c)
 {
@@ -341,7 +343,7 @@ connection_poll_add(struct connection *c, struct loop *loop)
 		loop_until(loop, loop->now);
 }
 
-/* Starts to read the next request, or shuts the connection down if this was the
+/* Starts reading the next request, or shuts the connection down if this was the
  * last response. */
 static void
 end_response(struct connection *c)
@@ -370,8 +372,8 @@ flush(struct connection *c)
 		return;
 	}
 	left = queue_unwritten(&c->out);
-	/* If no bytes are queued for a stream, the deadline is the time of the
-	 * next comment. */
+	/* While an event stream is idle, the connection's deadline is the time
+	 * of the next keep-alive comment. */
 	if (responding && (left < before || c->deadline == NEVER))
 		c->deadline = c->now + (left > 0 ? PEER_TIME : COMMENT_TIME);
 	if (left == 0 && c->state == CONNECTION_WRITING)

@@ -2,9 +2,9 @@
 #ifndef TRANSPORT_CONNECTION_H
 #define TRANSPORT_CONNECTION_H
 
-/* One HTTP/1.1 connection. This module reads requests one after another, writes
+/* One HTTP/1.1 connection. This module reads requests one at a time, writes
  * their responses, and enforces time limits for slow, silent and vanished peers
- * (H7, H8). http.c decides how a request is answered. No function blocks. */
+ * (H7, H8). http.c decides how to answer a request. No function blocks. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,15 +12,16 @@
 #include "transport/httpmsg.h"
 
 enum connection_state {
-	CONNECTION_READING,  /* reading a request, or the rest of its body */
-	CONNECTION_CALL,     /* the request is complete and waits for its
+	CONNECTION_READING,  /* reading a request; while its body is being
+	                      * discarded, the response is already queued */
+	CONNECTION_CALL,     /* the request is complete and is awaiting its
 	                      * response */
-	CONNECTION_STREAM,   /* the response is an open stream of events */
+	CONNECTION_STREAM,   /* the response is an open event stream */
 	CONNECTION_WRITING,  /* the response is being written */
-	CONNECTION_CLOSING,  /* boris has closed its sending side and waits for
-	                      * the peer to close the connection, so that no
-	                      * response is lost */
-	CONNECTION_GONE      /* closed; http.c has to free the connection */
+	CONNECTION_CLOSING,  /* boris has shut down its sending side and, so
+	                      * that no response is lost, is waiting for the
+	                      * peer to close the connection */
+	CONNECTION_GONE      /* closed; http.c must free the connection */
 };
 
 /* The state of one connection. http.c may read `state`, `eof`, `from`,
@@ -30,11 +31,12 @@ struct connection {
 	enum connection_state state;
 	int fd;
 	int in_poll;       /* index in the poll set */
-	int64_t now;       /* time of this turn, in ms */
+	int64_t now;       /* current time, in ms, read once per iteration of
+	                    * the event loop */
 	int64_t deadline;  /* deadline of the current state, in ms */
 	bool eof;          /* the peer has closed its sending side */
 	char from[64];     /* address and port of the peer, for the log */
-	struct buf in;     /* bytes that were received but not parsed yet */
+	struct buf in;     /* bytes received but not yet parsed */
 	struct queue out;
 	struct request request;
 };
@@ -46,40 +48,43 @@ int connection_listen(const char *address, int *port);
 
 /* Accepts a connection and initializes the zeroed struct. `now` is the time in
  * ms. Returns false if the connection cannot be accepted, for example because
- * no descriptor is available. */
+ * boris has run out of descriptors. */
 bool connection_accept(struct connection *, int listener, int64_t now);
 void connection_free(struct connection *);
 
 void connection_poll_add(struct connection *, struct loop *);
-/* Reads the bytes that the peer has sent, if there are any. */
+/* Reads any bytes that the peer has sent. */
 void connection_read(struct connection *, const struct loop *);
-/* Parses the received bytes and returns the next event that http.c has to
- * handle: REQUEST_HAS_HEAD, REQUEST_COMPLETE, or the status 413 or 503. Returns
- * REQUEST_NEEDS_INPUT if no event is due. Rejects malformed requests itself. */
+/* Parses the received bytes and returns the next event that http.c must handle:
+ * REQUEST_HAS_HEAD, REQUEST_COMPLETE, or the HTTP status 413 or 503. Returns
+ * REQUEST_NEEDS_INPUT if no event is pending. Rejects malformed requests
+ * itself. */
 int connection_next(struct connection *);
 
-/* Queues the response and frees the buffer. */
+/* Queues the response and frees its buffer. If allocation fails, closes the
+ * connection. */
 void connection_respond(struct connection *, struct buf *response);
-/* Starts a stream of events as the response. `head` contains the status line
- * and headers; its buffer is freed. */
+/* Starts an event stream as the response. Queues the status line and headers in
+ * `head`, and frees this buffer. */
 void connection_begin_stream(struct connection *, struct buf *head);
-/* Queues the message as an event of the stream. Returns false, and queues
- * nothing, if memory is short. */
+/* Queues the message as an event on the stream. Returns false, and queues
+ * nothing, if allocation fails. */
 bool connection_event(struct connection *, const struct buf *message);
-/* Queues a progress message as an event of the stream. Returns false, and
- * queues nothing, if memory is short or the peer is slow to read. */
+/* Queues a progress message as an event on the stream. Returns false, and
+ * queues nothing, if the queue is too long or contains anything other than
+ * progress. */
 bool connection_progress(struct connection *, const struct buf *message);
 void connection_end_stream(struct connection *);
 
-/* Rejects the request with the given HTTP status. Then closes the connection,
- * because the start of the next request cannot be found. */
+/* Rejects the request with the given HTTP status. The connection is closed
+ * after the response, because the start of the next request cannot be found. */
 void connection_reject(struct connection *, int status);
 /* Closes the connection after the current response, if there is one. */
 void connection_close(struct connection *);
 /* Closes the connection immediately, without writing the queued bytes. */
 void connection_abort(struct connection *);
-/* Must be called at the end of each turn of the event loop. Acts on an expired
- * deadline, and writes queued bytes. */
+/* Must be called at the end of each iteration of the event loop. Acts on an
+ * expired deadline and writes queued bytes. */
 void connection_end_turn(struct connection *);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* MCP over HTTP consists of four modules. Each depends only on those below it:
  *
- * http.c        peers, sessions, and which client handles a message (H1, H5-H9)
+ * http.c        peers, sessions, and the routing of messages (H1, H5-H9)
  * access.c      who may send requests: tokens, origins, hosts (H3, H4)
  * connection.c  one connection: its states, deadlines and streams (H7, H8)
- * httpmsg.c     HTTP/1.1 as text: parses requests, writes responses (H8) */
+ * httpmsg.c     HTTP/1.1 messages: parses requests, writes responses (H8) */
 #define _POSIX_C_SOURCE 200809L
 
 #include "transport/http.h"
@@ -27,10 +27,11 @@ enum {
 	SESSIONS = 64,            /* maximum number of open sessions (H5) */
 	SESSION_BYTES = 16,       /* number of random bytes in an
 	                           * Mcp-Session-Id */
-	LONG_RESULT = 16 << 10,   /* size above which a result is rejected if
-	                           * memory is short, in bytes (E7) */
-	PEER_SPARE = 64 << 10,    /* memory that must be available for a new
-	                           * peer, in bytes */
+	LONG_RESULT = 16 << 10,   /* maximum size, in bytes, of a message sent
+	                           * without first checking for free memory
+	                           * (E7) */
+	PEER_SPARE = 64 << 10,    /* free memory required for a new peer, in
+	                           * bytes */
 	ACCEPT_PAUSE = 20,        /* pause after a failed attempt to accept a
 	                           * connection, in ms (E7) */
 	HEADER_MISMATCH = -32020  /* error code of MCP 2026-07-28, transports */
@@ -39,16 +40,16 @@ enum {
 #define JSON_TYPE "application/json"
 #define TOO_LONG "the message is longer than 16 MiB, the maximum\n"
 
-/* A connection and the state of its peer */
+/* A peer: the program at the other end of one HTTP connection */
 struct peer {
 	struct list_node node;
 	struct connection connection;
-	bool authenticated;      /* the peer has sent the token, or a request to
-	                          * /mcp if no token is required */
-	const char *session_id;  /* id of the session that the request opens, or
+	bool authenticated;      /* a request to /mcp has passed the access
+	                          * checks */
+	const char *session_id;  /* id of the session that the request opens;
+	                          * NULL if it opens none */
+	struct client *client;   /* MCP client of the unanswered request, or
 	                          * NULL */
-	struct client *client;   /* client that handles the request of the peer,
-	                          * or NULL */
 };
 
 /* A session of a legacy client, identified by its Mcp-Session-Id */
@@ -56,32 +57,32 @@ struct http_session {
 	struct list_node node;
 	struct client *client;
 	char id[2 * SESSION_BYTES + 1];
-	int64_t used;  /* time at which the session last had an open request, in
-	                * ms */
+	int64_t used;  /* time, in ms, at which the session was last in use */
 	bool closing;  /* the session is closing, and its id is no longer
 	                * accepted */
 };
 
 struct http {
 	const struct options *options;
-	struct client *shared;  /* client that handles all requests without a
+	struct client *shared;  /* MCP client for all requests that have no
 	                         * session */
 	struct list sessions;   /* list of struct http_session */
-	struct list peers;      /* list of struct peer, in the order of
-	                         * arrival */
+	struct list peers;      /* list of struct peer, in order of arrival */
 	struct buf origin;      /* http://ADDRESS:PORT */
 	struct access access;
-	int listener;           /* listening socket, or -1 after it was
+	int listener;           /* listening socket, or -1 once it has been
 	                         * closed */
 	int in_poll;            /* index of the listening socket in the poll
 	                         * set */
 	int64_t accept_at;      /* time of the next attempt to accept a
 	                         * connection, in ms */
-	int64_t flush_until;    /* deadline for writing the last responses, in
-	                         * ms; NEVER until all sessions are closed */
-	int64_t started;        /* time at which boris started to listen, in
+	int64_t flush_until;    /* deadline, in ms, for writing the last
+	                         * responses; NEVER until all sessions are
+	                         * closed */
+	int64_t started;        /* time at which boris started listening, in
 	                         * ms */
-	int64_t now;            /* time of this turn, in ms */
+	int64_t now;            /* current time, in ms, read once per iteration
+	                         * of the event loop */
 };
 
 /* Returns the peer that contains the list node, or NULL if the node is NULL. */
@@ -123,8 +124,8 @@ next_session(const struct http_session *s)
 
 /* -- Responses --------------------------------------------------------- */
 
-/* Returns whether the path is that of the MCP endpoint. Some clients append a
- * slash to their configured URL (H1). */
+/* Returns whether the path names the MCP endpoint. Some clients append a
+ * trailing slash to their configured URL (H1). */
 static bool
 is_endpoint(const char *path)
 {
@@ -145,8 +146,8 @@ put_headers(struct buf *b, const struct peer *p, int status)
 		buf_add(b, is_endpoint(r->path)
 		    ? "Allow: POST, DELETE, OPTIONS\r\n"
 		    : "Allow: GET, HEAD\r\n");
-	/* Allow web pages of this origin to read the response, unless the
-	 * origin is rejected (H4). */
+	/* Allow web pages from this origin to read the response, unless the
+	 * request was rejected because of its origin or host (H4). */
 	if (origin != NULL && status != 403)
 		buf_fmt(b, "Access-Control-Allow-Origin: %s\r\n"
 		    "Vary: Origin\r\n"
@@ -194,7 +195,7 @@ respond_text(struct peer *p, int status, const char *text)
 	return true;
 }
 
-/* Starts a stream of server-sent events as the response. */
+/* Starts responding with a stream of server-sent events. */
 static void
 begin_stream(struct peer *p)
 {
@@ -220,8 +221,8 @@ status_of(enum rpc_kind kind, int error, bool modern)
 	return kind == RPC_REJECTION ? 400 : 200;
 }
 
-/* Sends the result or the error of a request, and ends its stream if it has
- * one. Returns false if memory is short. */
+/* Sends the result or the error of a request, and ends the request's stream if
+ * it has one. Returns false if allocation fails. */
 static bool
 send_response(struct peer *p, int status, const struct buf *message)
 {
@@ -235,8 +236,8 @@ send_response(struct peer *p, int status, const struct buf *message)
 	return true;
 }
 
-/* Sends a notification about a request on the stream of the request, which it
- * starts if necessary. Returns false if the notification cannot be sent. */
+/* Sends a notification about a request on the request's stream, starting the
+ * stream if necessary. Returns false if the notification cannot be sent. */
 static bool
 send_notice(struct peer *p, const struct buf *message)
 {
@@ -247,7 +248,7 @@ send_notice(struct peer *p, const struct buf *message)
 }
 
 /* Queues a message for a peer (see rpc_send in mcp/rpc.h). Does not write to
- * the connection, because mcp.c calls this function while it handles another
+ * the connection, because mcp.c calls this function while handling another
  * message. */
 static bool
 http_send(void *transport, void *to, enum rpc_kind kind, int error,
@@ -258,11 +259,14 @@ http_send(void *transport, void *to, enum rpc_kind kind, int error,
 
 	if (p == NULL || p->connection.state == CONNECTION_GONE)
 		return false;
-	/* The message is copied twice, to the response and to the queue. */
+	/* The message is copied into a response and then into the output queue.
+	 * If there is no memory for these copies, fail here, because buf_put()
+	 * would make boris exit. */
 	if (message->len > LONG_RESULT && !mem_is_available(3 * message->len))
 		return false;
-	/* The response to a failed initialize must not contain a session id,
-	 * because end_expired_sessions() closes the session. */
+	/* If an initialize request fails, end_expired_sessions() closes the new
+	 * session in this iteration of the event loop, so the response must not
+	 * include the session's id. */
 	if (error != 0)
 		p->session_id = NULL;
 	if (kind == RPC_NOTICE)
@@ -274,8 +278,9 @@ http_send(void *transport, void *to, enum rpc_kind kind, int error,
 	    message);
 }
 
-/* Rejects a message that is not passed to a client. Always returns NULL, so
- * that callers can return the result. */
+/* Rejects a message with the given HTTP status and a JSON-RPC error with the
+ * given code and text. Always returns NULL, so that callers can return it to
+ * indicate that no client handles the message. */
 static struct client *
 reject_message(struct http *h, struct peer *p, const struct rpc_message *m,
                int status, int code, const char *text)
@@ -283,9 +288,8 @@ reject_message(struct http *h, struct peer *p, const struct rpc_message *m,
 	struct buf b = { NULL, 0, 0 };
 	struct json id = m->id;
 
-	/* Do not copy the id of a response to the error, because the client
-	 * could mistake the error for the response to one of its own
-	 * requests. */
+	/* Do not use a response's id in the error, because the client could
+	 * mistake the error for the response to one of its own requests. */
 	if (!rpc_is_request(m))
 		id.text = NULL;
 	mcp_error(h->shared, &b, id, code, text);
@@ -296,7 +300,7 @@ reject_message(struct http *h, struct peer *p, const struct rpc_message *m,
 
 /* -- Sessions ---------------------------------------------------------- */
 
-/* Finds the open session that the Mcp-Session-Id header names. Returns NULL if
+/* Finds the open session named in the Mcp-Session-Id header. Returns NULL if
  * there is no such session. */
 static struct http_session *
 find_session(const struct http *h, const struct peer *p)
@@ -326,7 +330,7 @@ count_sessions(const struct http *h)
 	return n;
 }
 
-/* Returns the session that the Mcp-Session-Id header names. If there is no such
+/* Returns the session named in the Mcp-Session-Id header. If there is no such
  * session, rejects the request and returns NULL. */
 static struct http_session *
 named_session(struct http *h, struct peer *p, const struct rpc_message *m)
@@ -349,8 +353,8 @@ named_session(struct http *h, struct peer *p, const struct rpc_message *m)
 	return NULL;
 }
 
-/* Opens a session, whose id is sent in the response. If that fails, rejects the
- * request and returns NULL. */
+/* Opens a session, whose id put_headers() adds to the response. If the session
+ * cannot be opened, rejects the request and returns NULL. */
 static struct http_session *
 open_session(struct http *h, struct peer *p, const struct rpc_message *m)
 {
@@ -377,7 +381,8 @@ open_session(struct http *h, struct peer *p, const struct rpc_message *m)
 	return s;
 }
 
-/* Starts to close the session (L1). free_closed_sessions() frees it later. */
+/* Starts closing the session (L1). free_closed_sessions() frees the session
+ * later. */
 static void
 end_session(struct http *h, struct http_session *s)
 {
@@ -385,8 +390,8 @@ end_session(struct http *h, struct http_session *s)
 	mcp_close(s->client, h->now);
 }
 
-/* Returns whether the session must be closed, because its initialize request
- * was rejected or because it was idle for too long (H5). */
+/* Returns whether the session must be closed, either because its initialize
+ * request was rejected or because it has been idle for too long (H5). */
 static bool
 has_expired(const struct http *h, const struct http_session *s)
 {
@@ -405,8 +410,8 @@ end_expired_sessions(struct http *h)
 	}
 }
 
-/* Frees the sessions that are closed. No peer uses such a session, because all
- * its requests have been answered. */
+/* Frees closed sessions. No peer still uses them, because all their requests
+ * have been answered. */
 static void
 free_closed_sessions(struct http *h)
 {
@@ -424,9 +429,9 @@ free_closed_sessions(struct http *h)
 
 /* -- Messages (H5, H6) -------------------------------------------------- */
 
-/* Decodes base64 (RFC 4648) that is followed by "?=". Stores the result and a
- * NUL in `text`, which must be long enough. Returns false if the value is
- * malformed or the result contains a NUL. */
+/* Decodes base64 (RFC 4648) terminated by "?=". Stores the result and a
+ * terminating NUL in `text`, which must be long enough. Returns false if the
+ * value is malformed or the result contains a NUL. */
 static bool
 decode_base64(const char *value, char *text)
 {
@@ -448,9 +453,10 @@ decode_base64(const char *value, char *text)
 	    strlen(text) == (size_t)(end - text);
 }
 
-/* Returns whether a header equals the JSON string. The value of the header may
- * be NULL, or may be encoded as "=?base64?...?=". Returns true if the JSON
- * value is not a string, because mcp.c rejects that. */
+/* Returns whether a header's value equals a string in the message. The value
+ * may be encoded as "=?base64?...?=". Returns false if the value is NULL, which
+ * means that the header is missing. Returns true if the member of the message
+ * is not a string, because mcp.c then rejects the message. */
 static bool
 header_matches(const char *value, struct json string)
 {
@@ -494,9 +500,10 @@ is_handshake(const struct rpc_message *m)
 	return rpc_is_request(m) && json_is(m->method, "initialize");
 }
 
-/* Returns whether the message is stateless. That is the case if it has a
- * version in _meta, if its version header names a stateless version (except for
- * initialize), or if it is a server/discover request without a session. */
+/* Returns whether the message is stateless. A message is stateless if it
+ * contains a version in _meta, or if it is a server/discover request without a
+ * session. Any message other than initialize is also stateless if its
+ * MCP-Protocol-Version header contains a stateless version. */
 static bool
 is_modern(const struct peer *p, const struct rpc_message *m)
 {
@@ -513,13 +520,15 @@ is_modern(const struct peer *p, const struct rpc_message *m)
 }
 
 
-/* Returns the shared client if that client can handle the stateless message.
- * Otherwise responds to the message and returns NULL. */
+/* Returns the client that handles a stateless message. All stateless messages
+ * share one client. If the message is a notification or a response, or if its
+ * headers do not match it, responds to it and returns NULL. */
 static struct client *
 route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
 {
-	/* Ignore notifications, because a cancellation without a session could
-	 * end a call of any other client. */
+	/* Ignore notifications. All stateless clients share one list of open
+	 * calls, so a notification that cancels a call could cancel another
+	 * client's call. */
 	if (is_notification(m)) {
 		respond_text(p, 202, "");
 		return NULL;
@@ -527,8 +536,8 @@ route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
 	if (rpc_is_response(m))
 		return reject_message(h, p, m, 400, JSONRPC_INVALID_REQUEST,
 		    "a response was received, but a request was expected");
-	/* mcp.c rejects messages that are not requests, and requests without a
-	 * version in _meta. */
+	/* Check the headers only if the message is a request with a version in
+	 * _meta, because mcp.c rejects all other messages. */
 	if (rpc_is_request(m) && m->version.text != NULL &&
 	    !headers_match(p, m))
 		return reject_message(h, p, m, 400, HEADER_MISMATCH,
@@ -538,14 +547,14 @@ route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
 }
 
 /* Returns the client of the session that the message belongs to. An initialize
- * request can open a new session. If the message is rejected, returns NULL. */
+ * request may open a new session. If the message is rejected, returns NULL. */
 static struct client *
 route_to_session(struct http *h, struct peer *p, const struct rpc_message *m)
 {
 	struct http_session *s;
 
-	/* After a restart of boris, clients still send the ids of old sessions
-	 * (H5). */
+	/* After boris has restarted, clients may still send the ids of old
+	 * sessions (H5). */
 	if (is_handshake(m) && find_session(h, p) == NULL)
 		s = open_session(h, p, m);
 	else
@@ -556,7 +565,7 @@ route_to_session(struct http *h, struct peer *p, const struct rpc_message *m)
 	return s->client;
 }
 
-/* Returns the client that handles the message, or NULL if the message has
+/* Returns the client that is to handle the message, or NULL if the message has
  * already been answered. */
 static struct client *
 route(struct http *h, struct peer *p, const struct rpc_message *m)
@@ -594,8 +603,8 @@ handle_message(struct http *h, struct peer *p)
 		respond_text(p, 202, "");
 	if (outcome != RPC_LATER)
 		p->client = NULL;
-	/* Free the body now, because the response may take a long time
-	 * (P10). */
+	/* Free the body now, because the call may stay open for a long
+	 * time (P10). */
 	request_drop(r);
 }
 
@@ -613,8 +622,8 @@ has_token(const struct http *h, const struct request *r)
 	return access_has_token(&h->access, r->field[FIELD_AUTHORIZATION]);
 }
 
-/* Returns whether the request is a CORS preflight, by which a browser asks
- * whether a web page may send another request. */
+/* Returns whether the request is a CORS preflight, with which a browser asks
+ * whether a web page may send the actual request. */
 static bool
 is_preflight(const struct request *r)
 {
@@ -654,7 +663,8 @@ respond_health(const struct http *h, struct peer *p)
 	return true;
 }
 
-/* Responds to a DELETE request and closes its session. Always returns true. */
+/* Responds to a DELETE request and closes the session that it names. Always
+ * returns true. */
 static bool
 delete_session(struct http *h, struct peer *p)
 {
@@ -667,8 +677,8 @@ delete_session(struct http *h, struct peer *p)
 	return respond_text(p, 204, "");
 }
 
-/* Rejects a POST request if its headers are wrong. Returns whether the request
- * was rejected. */
+/* Rejects a POST request if its Content-Type or Accept header is unacceptable
+ * or its body is too long. Returns whether the request was rejected. */
 static bool
 reject_post(struct peer *p)
 {
@@ -687,8 +697,8 @@ reject_post(struct peer *p)
 	return false;
 }
 
-/* Responds to a request before its body is read if the headers are sufficient
- * for that. Returns whether it has responded. */
+/* Responds to a request before its body is read, unless the response depends on
+ * the body. Returns whether a response was sent. */
 static bool
 respond_early(struct http *h, struct peer *p)
 {
@@ -733,12 +743,13 @@ handle_headers(struct http *h, struct peer *p)
 
 	if (respond_early(h, p))
 		return;
-	/* The client waits for "100 Continue" before it sends the body. */
+	/* The client is waiting for "100 Continue" before sending the body. */
 	if (c->request.field[FIELD_EXPECT] != NULL)
 		buf_add(&c->out.bytes, "HTTP/1.1 100 Continue\r\n\r\n");
 }
 
-/* Handles the requests that the peer has sent. */
+/* Parses the received bytes. Handles each request when its headers are complete
+ * and again when its body is complete. */
 static void
 handle_requests(struct http *h, struct peer *p)
 {
@@ -759,9 +770,10 @@ handle_requests(struct http *h, struct peer *p)
 
 /* -- Peers ------------------------------------------------------------- */
 
-/* Updates the response to a peer at the end of a turn of the event loop. If the
- * call was not answered in the turn in which it arrived, the response becomes a
- * stream. If the call was cancelled, the stream ends (H7). */
+/* Updates the response to a peer's request at the end of an iteration of the
+ * event loop. If the request was not answered in the iteration in which it
+ * arrived, the response becomes an event stream. If the request was cancelled,
+ * the stream ends (H7). */
 static void
 end_turn(struct peer *p)
 {
@@ -777,8 +789,8 @@ end_turn(struct peer *p)
 	connection_end_turn(c);
 }
 
-/* Frees the peers whose connections are closed, and cancels their stateless
- * calls (H7). */
+/* Frees each peer whose connection is closed. Cancels the peer's open call if
+ * the call belongs to no session (H7). */
 static void
 free_gone_peers(struct http *h)
 {
@@ -797,8 +809,8 @@ free_gone_peers(struct http *h)
 	}
 }
 
-/* Returns whether the maximum number of connections is reached, or memory is
- * short (E7). */
+/* Returns whether the maximum number of connections has been reached or fewer
+ * than PEER_SPARE bytes of memory are available (E7). */
 static bool
 is_full(const struct http *h)
 {
@@ -810,9 +822,9 @@ is_full(const struct http *h)
 	return n >= CONNECTIONS || !mem_is_available(PEER_SPARE);
 }
 
-/* Finds the peer to disconnect when a new one connects: the oldest peer that is
- * not authenticated, or whose connection is closing (H8). Returns NULL if there
- * is no such peer. */
+/* Finds the peer to disconnect when a new one connects. This is the oldest peer
+ * among those that are not authenticated and those whose connection is closing
+ * (H8). Returns NULL if there is no such peer. */
 static struct peer *
 find_replaceable_peer(const struct http *h)
 {
@@ -826,17 +838,18 @@ find_replaceable_peer(const struct http *h)
 	return NULL;
 }
 
-/* Accepts a connection and appends its peer to the list. If several requests
- * are complete in the same turn, they are handled in the order of this list
- * (P7). */
+/* Accepts a connection and appends its peer to the list. Requests that are
+ * completed in the same iteration of the event loop are handled in the order of
+ * this list (P7). */
 static void
 accept_peer(struct http *h)
 {
 	struct peer *p = mem_get(sizeof(*p)), *oldest;
 
 	if (!connection_accept(&p->connection, h->listener, h->now)) {
-		/* Pause, because poll() would return at once until the
-		 * connection is accepted (E7). */
+		/* accept() can fail, for example if boris has run out of
+		 * descriptors. poll() would then report the same connection
+		 * again immediately, so pause to avoid a busy loop (E7). */
 		h->accept_at = h->now + ACCEPT_PAUSE;
 		free(p);
 		return;
@@ -859,9 +872,9 @@ read_peers(struct http *h, const struct loop *loop)
 	for (p = first_peer(h); p != NULL; p = next_peer(p)) {
 		connection_read(&p->connection, loop);
 		handle_requests(h, p);
-		/* If a peer closes its sending side, its stateless call is
-		 * cancelled. A call of a legacy session continues, because the
-		 * peer may still read the response (H7). */
+		/* Cancel the peer's stateless call if the peer has closed its
+		 * sending side. A call of a legacy session continues, because
+		 * the peer may still read the response (H7). */
 		if (p->connection.eof && p->client == h->shared)
 			connection_abort(&p->connection);
 	}
@@ -932,8 +945,8 @@ http_poll_add(struct http *h, struct loop *loop)
 	}
 }
 
-/* Stops listening and reading requests, and starts to close all sessions
- * (H9). */
+/* Closes the listening socket, stops accepting requests from all peers, and
+ * starts closing all sessions (H9). */
 static void
 start_shutdown(struct http *h)
 {
@@ -957,14 +970,16 @@ dispatch_sessions(struct http *h, const struct loop *loop)
 
 	mcp_dispatch(h->shared, SIZE_MAX, loop);
 	for (s = first_session(h); s != NULL; s = next_session(s)) {
-		/* A call that is answered in this turn still counts as open. */
+		/* Check for open calls before mcp_dispatch() answers them, so
+		 * that the session's idle time is counted from its last
+		 * response. */
 		if (calls_are_open(s->client))
 			s->used = h->now;
 		mcp_dispatch(s->client, SIZE_MAX, loop);
 	}
 }
 
-/* Returns whether all responses have been written. */
+/* Returns whether all responses have been written to the peers' connections. */
 static bool
 all_written(const struct http *h)
 {

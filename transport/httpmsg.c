@@ -9,8 +9,8 @@
 #include "base/fmt.h"
 #include "base/text.h"
 
-enum { CONTINUES = -1 };  /* parsing continues; never returned by
-                           * request_read() */
+enum { CONTINUES = -1 };  /* tells request_read() to continue parsing; never
+                           * returned by request_read() */
 
 static const char *const field_names[FIELDS] = {
 	[FIELD_HOST] = "Host",
@@ -27,9 +27,9 @@ static const char *const field_names[FIELDS] = {
 	[FIELD_MCP_NAME] = "Mcp-Name"
 };
 
-/* If a token at the start of s is followed by the character c, replaces c with
- * a NUL. Returns a pointer to the text after c, or NULL if there is no such
- * token. */
+/* If s starts with an HTTP token (RFC 9110, 5.6.2) that is followed by the
+ * character c, replaces c with a NUL and returns a pointer to the text after
+ * the NUL. Otherwise returns NULL. */
 static char *
 end_token(char *s, char c)
 {
@@ -78,8 +78,10 @@ parse_version(struct request *r, const char *version)
 	return true;
 }
 
-/* Parses a request line such as "GET /path HTTP/1.1". The headers must have
- * been parsed before. Returns false if the line is malformed. */
+/* Parses a request line such as "GET /path HTTP/1.1". Must be called after the
+ * headers have been parsed, because the request line can override the Host
+ * header. Returns false if the line is malformed or a required Host header is
+ * missing. */
 static bool
 parse_request_line(struct request *r, char *line)
 {
@@ -96,8 +98,8 @@ parse_request_line(struct request *r, char *line)
 		return false;
 	if (r->field[FIELD_HOST] == NULL && !r->http10)
 		return false;
-	/* The host in a complete URL overrides the Host header (RFC 9112,
-	 * 3.2.2). */
+	/* The host in an absolute-form request target overrides the Host header
+	 * (RFC 9112, 3.2.2). */
 	if (strncasecmp(path, "http://", 7) == 0) {
 		n = strcspn(path + 7, "/?#");
 		r->field[FIELD_HOST] = memmove(path, path + 7, n);
@@ -114,7 +116,7 @@ static void
 parse_accept(struct request *r, const char *value)
 {
 	/* The string is split so that tools do not mistake it for the end of a
-	 * comment. */
+	 * C comment. */
 	bool all = field_lists(value, "*/" "*");
 
 	r->has_accept = true;
@@ -127,8 +129,9 @@ parse_accept(struct request *r, const char *value)
 }
 
 /* Parses a header such as "Name: value". Returns false if the header is
- * malformed. Also returns false if the header occurs twice, because a proxy
- * could use the other value (H8). */
+ * malformed. Also returns false if a header in `field_names` occurs twice,
+ * because boris could use one of its values and a proxy the other, which would
+ * allow request smuggling (H8). */
 static bool
 parse_field(struct request *r, char *line)
 {
@@ -141,8 +144,8 @@ parse_field(struct request *r, char *line)
 	end = value + strlen(value);
 	while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
 		*--end = '\0';
-	/* Connection and Accept contain lists, which a client may split into
-	 * several headers. */
+	/* Connection and Accept contain lists, which a client may spread over
+	 * several header lines. */
 	if (strcasecmp(line, "Connection") == 0 && field_lists(value, "close"))
 		r->last = true;
 	if (strcasecmp(line, "Accept") == 0)
@@ -181,8 +184,9 @@ parse_body_length(struct request *r)
 	return true;
 }
 
-/* Parses the lines in r->head, each of which ends with a NUL and an LF. Returns
- * REQUEST_HAS_HEAD, or 400 if a line is malformed. */
+/* Parses the request line and the headers in r->head. In each line, read_line()
+ * has replaced the CR before the LF with a NUL. Returns REQUEST_HAS_HEAD, or
+ * 400 if the request is malformed. */
 static int
 parse_head(struct request *r)
 {
@@ -205,8 +209,8 @@ parse_head(struct request *r)
 	return parse_body_length(r) ? REQUEST_HAS_HEAD : 400;
 }
 
-/* Parses the line before a chunk, which contains the size of the chunk. Chunk
- * extensions are ignored. Returns false if the line is malformed. */
+/* Parses a chunk-size line, ignoring any chunk extensions. Returns false if the
+ * line is malformed. */
 static bool
 parse_chunk_size(struct request *r, const char *line)
 {
@@ -218,8 +222,9 @@ parse_chunk_size(struct request *r, const char *line)
 	return true;
 }
 
-/* Handles a line of n bytes, including its CR LF. Returns an event, an HTTP
- * status, or CONTINUES. */
+/* Handles a line whose CR has been replaced with a NUL. n is the line's size in
+ * bytes, including the NUL and the LF. Returns the value that request_read()
+ * must return, or CONTINUES if more must be parsed first. */
 static int
 handle_line(struct request *r, const char *line, size_t n)
 {
@@ -263,8 +268,9 @@ has_control(const char *text, const char *end)
 	return false;
 }
 
-/* Reads and handles the next line, which must end with CR LF. Returns an event,
- * an HTTP status, or CONTINUES. */
+/* Reads and handles the next line, which must end with CR LF. Returns the value
+ * that request_read() must return, or CONTINUES if more must be parsed
+ * first. */
 static int
 read_line(struct request *r, struct buf *in)
 {
@@ -274,7 +280,7 @@ read_line(struct request *r, struct buf *in)
 	size_t before = r->state == REQUEST_HEAD ? r->head.len : 0;
 	int event;
 
-	/* The time limit for the headers starts with the first byte of a
+	/* The time limit for the headers starts running at the first byte of a
 	 * request, even if that byte belongs to an empty line (H8). */
 	if (n > 0)
 		r->started = true;
@@ -293,8 +299,9 @@ read_line(struct request *r, struct buf *in)
 	return event;
 }
 
-/* Reads bytes of the body or of a chunk. Returns an event, an HTTP status, or
- * CONTINUES. */
+/* Reads bytes of a request's body, or of one chunk of it. Returns the value
+ * that request_read() must return, or CONTINUES if more must be parsed
+ * first. */
 static int
 read_bytes(struct request *r, struct buf *in)
 {
@@ -357,8 +364,8 @@ hex_put(struct buf *b, size_t n)
 	buf_putc(b, "0123456789abcdef"[n % 16]);
 }
 
-/* Appends the status line. If the connection is closed after the response, also
- * appends a Connection header. */
+/* Appends the status line. If the connection is to be closed after the
+ * response, also appends a Connection header. */
 static void
 put_status(struct buf *b, struct request *r, int status)
 {
@@ -384,8 +391,8 @@ response_begin(struct buf *b, struct request *r, int status, const char *type,
 		buf_fmt(b, "Content-Length: %zu\r\n", len);
 }
 
-/* HTTP/1.0 has no chunked encoding, so the stream ends when the connection is
- * closed. */
+/* HTTP/1.0 does not support chunked encoding, so closing the connection marks
+ * the end of the stream. */
 void
 stream_begin(struct buf *b, struct request *r)
 {
@@ -397,8 +404,8 @@ stream_begin(struct buf *b, struct request *r)
 		buf_add(b, "Transfer-Encoding: chunked\r\n");
 }
 
-/* Appends a part of the stream: `start`, then `rest`, then an empty line. In
- * HTTP/1.1, the part is sent as a chunk. */
+/* Appends an event or a comment to the event stream: the texts `start` and
+ * `rest`, and an empty line. In HTTP/1.1, they are sent as one chunk. */
 static void
 put_chunk(struct buf *b, const struct request *r, const char *start,
           const char *rest, size_t rest_length)

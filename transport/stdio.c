@@ -13,16 +13,16 @@
 
 enum {
 	LINE_LIMIT = 16 << 20,   /* maximum size of a message, in bytes (P5) */
-	LONG_LINE = 1 << 20,     /* length of a line above which boris reserves
-	                          * memory for the maximum length, in bytes */
-	UNREAD_LIMIT = 4 << 20,  /* number of queued bytes at which boris stops
-	                          * reading input (P10) */
-	FLUSH_SIZE = 16 << 10,   /* number of queued bytes at which boris writes
-	                          * them immediately */
-	SHORT = 4 << 10,         /* maximum size of an error that is never
-	                          * dropped, in bytes */
-	READ_SIZE = 64 << 10     /* size of the read buffer, which is the
-	                          * capacity of a pipe, in bytes */
+	LONG_LINE = 1 << 20,     /* size in bytes at which an incomplete line's
+	                          * buffer grows to LINE_LIMIT */
+	UNREAD_LIMIT = 4 << 20,  /* output queue size, in bytes, at which boris
+	                          * stops reading input (P10) */
+	FLUSH_SIZE = 16 << 10,   /* output queue size, in bytes, that triggers
+	                          * an immediate flush */
+	SHORT = 4 << 10,         /* maximum size, in bytes, of a message that
+	                          * counts as a small allocation (E7) */
+	READ_SIZE = 64 << 10     /* size of the read buffer in bytes, equal to
+	                          * the capacity of a pipe */
 };
 
 struct stdio {
@@ -30,25 +30,25 @@ struct stdio {
 	int in_poll, out_poll;    /* indices in the poll set */
 	int in_flags, out_flags;  /* file flags of stdin and stdout at startup,
 	                           * or -1 if unknown; other processes may share
-	                           * these files */
-	bool in_eof;              /* stdin has reached its end */
+	                           * these open file descriptions */
+	bool in_eof;              /* stdin is at end of file */
 	bool out_closed;          /* the client has closed stdout */
 	bool closing;             /* all commands are being terminated */
-	int64_t flush_until;      /* deadline for writing the last responses, in
-	                           * ms */
+	int64_t flush_until;      /* deadline, in ms, for writing the last
+	                           * responses */
 
-	/* The read buffer. A line that fits into this buffer needs no other
-	 * memory. */
+	/* The read buffer. A line that fits into this buffer needs no further
+	 * allocation. */
 	char bytes[READ_SIZE];
-	size_t received;  /* number of bytes in the buffer */
-	size_t consumed;  /* number of bytes in the buffer that belong to
-	                   * handled lines */
-	size_t searched;  /* number of bytes in the buffer that were searched
+	size_t received;  /* number of bytes in the read buffer */
+	size_t consumed;  /* number of bytes at the start of the read buffer
+	                   * that are no longer needed */
+	size_t searched;  /* number of bytes in the read buffer already searched
 	                   * for newlines */
-	struct buf line;  /* start of a line that does not fit into the
+	struct buf line;  /* start of a line that is too long for the read
 	                   * buffer */
-	bool skipping;    /* the rest of a rejected line is being skipped */
-	bool first_seen;  /* the first line was handled */
+	bool skipping;    /* skipping the rest of a rejected line */
+	bool first_seen;  /* the first line has been handled */
 	struct queue out;
 };
 
@@ -61,8 +61,8 @@ stdio_flush(struct stdio *s)
 	}
 }
 
-/* Queues a message. If memory is short, writes the queued messages and tries
- * again. Returns false if memory is still short. */
+/* Queues a message. If allocation fails, flushes the queue and tries again.
+ * Returns false if allocation fails again. */
 static bool
 put_or_flush(struct stdio *s, struct buf *message)
 {
@@ -81,7 +81,8 @@ stdio_send(void *transport, void *to, enum rpc_kind kind, int error,
 	(void)to;
 	if (s->out_closed)
 		return true;
-	/* A long message may leave no memory for its newline. */
+	/* Reserve memory for the newline of a long message, because buf_putc()
+	 * would make boris exit if allocation failed. */
 	if (message->len > SHORT && !buf_reserve(message, 1))
 		return false;
 	buf_putc(message, '\n');
@@ -90,9 +91,10 @@ stdio_send(void *transport, void *to, enum rpc_kind kind, int error,
 	if (!put_or_flush(s, message)) {
 		if (error == 0 || message->len > SHORT)
 			return false;
-		/* Short errors are never dropped, so boris exits if there is no
-		 * memory for one. But if boris is closing, the client has
-		 * stopped reading, and the error is dropped. */
+		/* A short error must not be dropped, so buf_put() makes boris
+		 * exit if allocation fails. While boris is closing, drop the
+		 * error instead, or a client that never reads its responses
+		 * could change the exit status of boris. */
 		if (!s->closing)
 			buf_put(&s->out.bytes, message->data, message->len);
 	}
@@ -101,8 +103,9 @@ stdio_send(void *transport, void *to, enum rpc_kind kind, int error,
 	return true;
 }
 
-/* Returns how many more bytes of responses may be queued (P10). If memory is
- * short, this is 0 until the client has read the queued responses (E7). */
+/* Returns how many more bytes of responses may be queued (P10). If less than
+ * MEM_SPARE bytes of memory are available, returns 0 until the client has read
+ * most of the queued responses (E7). */
 static size_t
 queue_space(const struct stdio *s)
 {
@@ -117,8 +120,8 @@ queue_space(const struct stdio *s)
 	return UNREAD_LIMIT - unread;
 }
 
-/* Returns whether boris must stop handling input, because too many bytes of
- * responses or open calls are queued (P10). */
+/* Returns whether boris must stop handling input, because the queued responses
+ * take up too much space or the open calls use too much memory (P10). */
 static bool
 is_congested(const struct stdio *s)
 {
@@ -126,8 +129,8 @@ is_congested(const struct stdio *s)
 }
 
 /* Rejects a line with an error, and skips the rest of the line. `start`
- * contains the first n bytes. If they include the id of the request, the error
- * has the same id, because a client that matches responses by id would
+ * contains the line's first n bytes. If they include the request's id, the
+ * error carries that id, because a client that matches responses by id would
  * otherwise wait forever. */
 static void
 reject_line(struct stdio *s, const char *start, size_t n, int code,
@@ -142,10 +145,10 @@ reject_line(struct stdio *s, const char *start, size_t n, int code,
 	s->skipping = true;
 }
 
-/* Reserves memory for n more bytes of a line. A long line gets memory for the
- * maximum length at once, because a buffer that grows step by step may be
- * copied. Memory that is never written to costs only address space. Returns
- * false if allocation fails. */
+/* Reserves memory for n more bytes of a line. For a long line, reserves memory
+ * for the maximum length at once, because growing the buffer step by step could
+ * mean copying it. Memory that is never written to costs only address space.
+ * Returns false if allocation fails. */
 static bool
 reserve_line(struct stdio *s, size_t n)
 {
@@ -156,8 +159,8 @@ reserve_line(struct stdio *s, size_t n)
 	return buf_reserve(line, n);
 }
 
-/* Appends n bytes to a line that does not fit into the read buffer, or rejects
- * the line. */
+/* Appends n bytes to a line that is too long for the read buffer. Rejects the
+ * line if it exceeds LINE_LIMIT or if allocation fails. */
 static void
 add_to_line(struct stdio *s, const char *p, size_t n)
 {
@@ -171,8 +174,8 @@ add_to_line(struct stdio *s, const char *p, size_t n)
 		buf_put(&s->line, p, n);
 		return;
 	}
-	/* Read the address of the line only now, because reserve_line() may
-	 * have moved the line. */
+	/* Take the line's address only now, because reserve_line() may have
+	 * moved the line. */
 	if (s->line.len > 0) {
 		start = s->line.data;
 		known = s->line.len;
@@ -204,16 +207,16 @@ handle_line(struct stdio *s, const char *p, size_t n, int64_t now)
 	}
 }
 
-/* Returns whether the read buffer contains bytes that were not searched for
- * newlines yet. */
+/* Returns whether the read buffer contains bytes that have not yet been
+ * searched for newlines. */
 static bool
 has_input(const struct stdio *s)
 {
 	return s->searched < s->received;
 }
 
-/* Searches for the next newline and handles the line before it. If there is no
- * newline, marks all input as searched. */
+/* Handles the next line in the read buffer. If the line is incomplete, keeps
+ * the partial line until more input is read. */
 static void
 handle_next_line(struct stdio *s, int64_t now)
 {
@@ -243,8 +246,8 @@ handle_next_line(struct stdio *s, int64_t now)
 	buf_free(&s->line);
 }
 
-/* Handles the lines in the read buffer. Stops if the client is slow to read its
- * responses. */
+/* Handles the lines in the read buffer. Stops early if the queued responses
+ * take up too much space or the open calls use too much memory (P10). */
 static void
 handle_lines(struct stdio *s, int64_t now)
 {
@@ -252,8 +255,7 @@ handle_lines(struct stdio *s, int64_t now)
 		handle_next_line(s, now);
 }
 
-/* Reads more input. The start of an incomplete line remains in the read
- * buffer. */
+/* Reads more input. An incomplete line is left in the read buffer. */
 static void
 read_lines(struct stdio *s)
 {
@@ -322,8 +324,8 @@ is_finished(const struct stdio *s)
 	return s->in_eof && !has_input(s) && !calls_are_open(s->client);
 }
 
-/* Terminates all commands after a signal to exit, after the client has closed
- * stdout, or when stdin is at end of file and all requests have been answered
+/* Terminates all commands on a termination signal, when the client has closed
+ * stdout, or once stdin is at end of file and all requests have been answered
  * (P9). */
 static void
 close_if_due(struct stdio *s, const struct loop *loop)
@@ -362,8 +364,10 @@ stdio_dispatch(struct stdio *s, const struct loop *loop)
 	mcp_dispatch(s->client, queue_space(s), loop);
 	stdio_flush(s);
 	close_if_due(s, loop);
-	/* After a signal, the client has 200 ms to read its last responses.
-	 * This time starts in the turn in which the last command ends (P10). */
+	/* After a termination signal, the client has 200 ms to read its last
+	 * responses (P10). This period starts when the last command ends, so
+	 * set the deadline again in each iteration of the event loop until
+	 * then. */
 	if (loop->end || (s->flush_until != NEVER && !was_closed))
 		s->flush_until = loop->now + QUEUE_END_WAIT;
 	return state_of(s, loop->now);
