@@ -70,7 +70,7 @@ stop_server() {
 	check_records
 }
 
-@test "A1: the log does not record a call that was rejected" {
+@test "A1: the log does not record a rejected call" {
 	boris --log=log
 	run_bash true '{"comand":"ls"}'
 	is_tool_error 'unknown argument*'
@@ -78,33 +78,33 @@ stop_server() {
 	is "$(events)" ''
 }
 
-@test "A1: the log records the start of a command with the client's name and version" {
+@test "A1: when a command starts, the log records the client's name and version" {
 	boris --log=log
 	run_bash true
 	is "$(logged start client) $(logged start version)" '"t" "1"'
 }
 
-@test "A1: the log records the start of a command with its text and working directory" {
+@test "A1: when a command starts, the log records its text and working directory" {
 	boris --log=log --workdir=/tmp
 	run_bash $'printf abc; echo "d\te" >&2'
 	is "$(logged start cwd)" '"/tmp"'
 	is "$(logged start command)" '"printf abc; echo \"d\te\" >&2"'
 }
 
-@test "A1: the log records the end of a command with its exit code and output size" {
+@test "A1: when a command ends, the log records its exit code and output size" {
 	boris --log=log
 	run_bash $'printf abc; echo "d\te" >&2; exit 3'
 	is "$(logged end status) $(logged end exit_code)" '"completed" 3'
 	is "$(logged end stdout_bytes) $(logged end stderr_bytes)" '3 4'
 }
 
-@test "A1: the log records the end of a command with its pid and run time" {
+@test "A1: when a command ends, the log records its pid and run time" {
 	boris --log=log
 	run_bash true
 	like "$(logged end elapsed_ms) $(logged end pid)" '[0-9]* [1-9]*'
 }
 
-@test "A1: the log records of one command have the same call and session numbers" {
+@test "A1: all log records for a command contain the same call and session numbers" {
 	boris --log=log
 	run_bash true
 	is "$(logged start call) $(logged end call)" '1 1'
@@ -117,7 +117,7 @@ stop_server() {
 	is "$(stat -c %a new)" 600
 }
 
-@test "A1: boris appends to a log file that already exists" {
+@test "A1: boris appends to an existing log file" {
 	echo '{"old":1}' >log
 	boris --log=log
 	run_bash true
@@ -131,7 +131,7 @@ stop_server() {
 	is "$(events)" 'start end'
 }
 
-@test "A1: the log contains a command of 100,000 characters in full" {
+@test "A1: the log contains the full text of a 100,000-character command" {
 	local long
 	printf -v long '%0100000d' 0
 	boris --log=log
@@ -141,20 +141,20 @@ stop_server() {
 	check_records
 }
 
-@test "A1: the log records a command that timed out as timed_out" {
+@test "A1: a command that times out is logged as timed_out" {
 	boris --log=log
 	run_bash 'read <never' '{"timeout":50}'
 	is "$(logged end status)" '"timed_out"'
 }
 
-@test "A1: the log records a task that was stopped with kill_pid as killed" {
+@test "A1: a task that is stopped with kill_pid is logged as killed" {
 	boris --log=log
 	start_task 'read <never'
 	run_tool bash '{"kill_pid":'"$pid"'}'
 	is "$(logged end status)" '"killed"'
 }
 
-@test "A1: the log records a command whose call was cancelled as cancelled" {
+@test "A1: a command whose call is cancelled is logged as cancelled" {
 	boris --log=log
 	call_bash 'echo x >begun; read <never'
 	await_file begun
@@ -170,7 +170,7 @@ stop_server() {
 	is "$(logged end signal) $(logged end exit_code)" '"SIGKILL" 137'
 }
 
-@test "A1: the log records of a background task contain its task_id" {
+@test "A1: all log records for a background task contain its task_id" {
 	boris --log=log
 	start_task 'echo hi'
 	eventually grep -q '"end"' log
@@ -178,19 +178,19 @@ stop_server() {
 	is "$(logged end pid)" "$pid"
 }
 
-@test "A1: the record of a task's start contains the field background" {
+@test "A1: the record of a background task's start contains the background field" {
 	boris --log=log
 	start_task 'echo hi'
 	is "$(logged start background) $(logged start tty)" 'true '
 }
 
-@test "A1: the record of a task's start on a terminal contains the fields background and tty" {
+@test "A1: the record of a task's start on a terminal contains the background and tty fields" {
 	boris --log=log
 	run_bash 'echo ho' '{"tty":true}'
 	is "$(logged start background) $(logged start tty)" 'true true'
 }
 
-@test "A1: if a command became a task, the log records its end with the task_id" {
+@test "A1: if a command becomes a task, the record of its end contains its task_id" {
 	boris --log=log --on-timeout=background
 	run_bash 'read <gate' '{"timeout":50}'
 	task=$(plain task_id)
@@ -199,7 +199,7 @@ stop_server() {
 	is "$(logged start task_id) $(logged end task_id)" " \"$task\""
 }
 
-@test "A1: the log records typed text with the task_id" {
+@test "A1: the log records text typed into a task together with the task_id" {
 	boris --log=log
 	start_on_terminal 'read -p "user " u; read -p "more " r'
 	run_input 'bob\n'
@@ -209,7 +209,7 @@ stop_server() {
 	is "$(logged input task_id | sort -u)" "\"$task\""
 }
 
-@test "A1: the log does not record an empty input" {
+@test "A1: the log does not record empty input" {
 	boris --log=log
 	start_on_terminal 'read -p "user " u'
 	run_input '' '"wait":0'
@@ -217,7 +217,7 @@ stop_server() {
 	is "$(events)" 'start input end'
 }
 
-@test "A1: text that is typed while echo is off is not written to the log" {
+@test "A1: text typed while echo is off is not written to the log" {
 	boris --log=log
 	start_on_terminal 'read -sp "password " p
 		stty -echo; printf "again "; read q
@@ -230,7 +230,7 @@ stop_server() {
 	is "$(grep -c hunter log || :)" 0
 }
 
-@test "A1: the log records a command that survives the exit of boris as running" {
+@test "A1: a command that survives boris's exit is logged as running" {
 	use_fast_clock
 	boris --log=log
 	call_bash 'trap "" TERM; echo x >begun; while :; do read <never; done' \
@@ -322,7 +322,7 @@ log_of_edit() {
 	has "$(text)" 'no tasks'
 }
 
-@test "A2: an edit is not made if the log cannot record it" {
+@test "A2: an edit is not applied if the log cannot record it" {
 	needs_full_device
 	echo old >f
 	boris --edit --log=/dev/full
@@ -331,7 +331,7 @@ log_of_edit() {
 	is "$(<f)" old
 }
 
-@test "A2: if a symbolic link is edited, the log contains the name of its target" {
+@test "A2: if a symbolic link is edited, the log records the name of its target" {
 	boris --edit --log=log
 	echo old >f
 	ln -s f link
@@ -364,14 +364,14 @@ fill_disk() {
 	done
 }
 
-@test "A2: a command is not run if the log is on a full disk" {
+@test "A2: a command is not run if the log's disk is full" {
 	log_on_small_disk
 	fill_disk
 	is_tool_error 'nothing was done: cannot write the log*No space left*'
 	isnt "$(cat ran)" "$last"
 }
 
-@test "A2: text is not typed into a program if the log is on a full disk" {
+@test "A2: text is not typed into a program if the log's disk is full" {
 	log_on_small_disk
 	start_on_terminal 'read -p "? " x; echo "$x" >got'
 	typist=$task
@@ -382,7 +382,7 @@ fill_disk() {
 	[ ! -e got ]
 }
 
-@test "A2: a secret is not accepted from the user if the log is on a full disk" {
+@test "A2: a secret is not accepted from the user if the log's disk is full" {
 	log_on_small_disk
 	start_on_terminal 'read -sp "secret " x && echo "$x" >got'
 	note=$(plain note)
@@ -418,7 +418,7 @@ fcntl.lockf(f, fcntl.LOCK_EX)
 	await_file begun
 }
 
-@test "A2: boris does not write to the log while another program has locked it" {
+@test "A2: boris does not write to the log while another program holds a lock on it" {
 	# Python completes its record when boris has written, or after 300 ms.
 	lock_log '
 f.write(b"{\"half\":")
@@ -435,7 +435,7 @@ f.write(b"1}\n")'
 	is "$(lines_of_log)" '3 3'
 }
 
-@test "A2: several servers can append to one log without blank lines" {
+@test "A2: several servers can append to one log without leaving blank lines" {
 	printf -v long '%0120000d' 0
 	send_calls() {
 		printf '%s\n' "$HELLO"
@@ -450,7 +450,7 @@ f.write(b"1}\n")'
 	is "$(lines_of_log)" '240 240'
 }
 
-@test "A2: if another program keeps the log locked, only the first record waits for it" {
+@test "A2: if another program keeps the log locked, only the first record waits for the lock" {
 	lock_log 'open("begun", "w").write("x"); open("gate").read()'
 	boris --log=log
 	run_bash true
@@ -475,7 +475,7 @@ f.write(b"1}\n")'
 	: >err
 }
 
-@test "A3: an empty --log is rejected with status 2" {
+@test "A3: --log with an empty argument is rejected with exit status 2" {
 	filter --log= </dev/null
 	is "$status" 2
 	: >err
@@ -486,7 +486,7 @@ f.write(b"1}\n")'
 	is "$status" 0
 }
 
-@test "A3: --log=/dev/stderr writes to the stderr of boris" {
+@test "A3: --log=/dev/stderr writes to boris's stderr" {
 	boris --log=/dev/stderr
 	run_bash 'echo one'
 	cp err log
@@ -495,7 +495,7 @@ f.write(b"1}\n")'
 	: >err # Teardown fails if stderr is not empty.
 }
 
-@test "A3: with --log=/dev/stderr, boris does not block if the pipe is full" {
+@test "A3: with --log=/dev/stderr, boris does not block if stderr is a full pipe" {
 	mkfifo errors
 	exec 4<>errors
 	printf -v long '%030000d' 0
@@ -510,7 +510,7 @@ f.write(b"1}\n")'
 	exec 4>&-
 }
 
-@test "A3: with --log=/dev/stderr, boris does not block on a stopped terminal" {
+@test "A3: with --log=/dev/stderr, boris does not block on a terminal that is not being read" {
 	needs python3
 	# Python keeps the terminal open until no process has `gate` open.
 	python3 -c 'import os, pty
@@ -529,7 +529,7 @@ open("gate").read()' >pts 3>&- 6>&- 9>&- &
 	sync_server
 }
 
-@test "A3: the log file can be outside of the --write directory" {
+@test "A3: the log file can be outside the --write directory" {
 	needs_linux_parts
 	mkdir w
 	boris --write="$PWD/w" --log="$PWD/log" --workdir="$PWD/w"
@@ -540,7 +540,7 @@ open("gate").read()' >pts 3>&- 6>&- 9>&- &
 	is "$(wc -l <log)" 2
 }
 
-@test "A3: the log file can be in a directory that --hide hides" {
+@test "A3: the log file can be in a directory hidden by --hide" {
 	needs_linux_parts
 	mkdir h
 	"$BORIS" --hide="$PWD/h" </dev/null || skip 'no namespaces here'
@@ -552,14 +552,14 @@ open("gate").read()' >pts 3>&- 6>&- 9>&- &
 	is "$(wc -l <h/log)" 2
 }
 
-@test "A3: a command inherits no descriptor of the log" {
+@test "A3: a command does not inherit the log's file descriptor" {
 	needs_linux
 	boris --log="$PWD/log"
 	run_bash 'ls -l /proc/self/fd'
 	lacks "$(plain stdout)" "$PWD/log"
 }
 
-@test "A3: with --write, a command inherits no descriptor of the log" {
+@test "A3: with --write, a command does not inherit the log's file descriptor" {
 	needs_linux_parts
 	mkdir w
 	boris --write="$PWD/w" --log="$PWD/log" --workdir="$PWD/w"
@@ -567,7 +567,7 @@ open("gate").read()' >pts 3>&- 6>&- 9>&- &
 	lacks "$(plain stdout)" "$PWD/log"
 }
 
-@test "A3: with --hide, a command cannot see the descriptors of the log" {
+@test "A3: with --hide, a command cannot see the log's file descriptors" {
 	needs_linux_parts
 	mkdir h
 	"$BORIS" --hide="$PWD/h" </dev/null || skip 'no namespaces here'

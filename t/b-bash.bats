@@ -15,7 +15,7 @@ has_note() {
 
 # --- The text and the data of a result
 
-@test "B: the text of a result has separate sections for stdout and stderr" {
+@test "B: the text of a result contains separate sections for stdout and stderr" {
 	boris
 	run_bash true # The first result of a session also has the directory.
 	run_bash 'echo out; echo err >&2; exit 3'
@@ -48,7 +48,7 @@ has_note() {
 	is "$(result stdout) $(result stderr)" '"out" "err"'
 }
 
-@test "B: the result does not repeat the argument description" {
+@test "B: the result does not repeat the description argument" {
 	boris
 	run_bash 'echo out; echo err >&2' '{"description":"Says hi"}'
 	is "$(result stdout) $(result stderr)" '"out\n" "err\n"'
@@ -101,7 +101,7 @@ END
 	is "$(result exit_code) $(result signal)" '139 "SIGSEGV"'
 }
 
-@test "B: an exit code that corresponds to no signal is reported without a signal name" {
+@test "B: an exit code that does not correspond to a signal is reported without a signal name" {
 	boris
 	for code in 0 1 126 127 128 255; do
 		run_bash "exit $code"
@@ -110,7 +110,7 @@ END
 	done
 }
 
-@test "B: elapsed_ms is the run time of the command" {
+@test "B: elapsed_ms is the command's run time" {
 	boris
 	start_timer
 	run_bash 'read -t 0.3 <>never'
@@ -130,7 +130,7 @@ END
 	[[ $(text) =~ 'elapsed: '[0-9]+\.[0-9]' s' ]] || fail "$(text)"
 }
 
-@test "B: elapsed_ms of a running task counts from the start of the task" {
+@test "B: for a running task, elapsed_ms is measured from the start of the task" {
 	boris
 	start_task 'echo x >a; read <gate'
 	await_file a
@@ -144,7 +144,7 @@ END
 	least "$(result elapsed_ms)" 95
 }
 
-@test "B: the text of a result reports a timeout and the exit code before the output" {
+@test "B: the text of a result reports a timeout and the exit code before any output" {
 	mkdir d
 	boris
 	run_bash 'cd d; echo hi; read <../gate' '{"timeout":1000}'
@@ -172,7 +172,7 @@ hi"
 	is "$(result stdout) $(result note)" '"hi\n" '
 }
 
-@test "B: the text of a result shows the working directory if the command has changed it" {
+@test "B: the text of a result shows the working directory if the command changes it" {
 	mkdir d
 	boris
 	run_bash 'cd d; echo hi'
@@ -183,7 +183,7 @@ hi"
 	is "$(plain cwd)" "$PWD/d"
 }
 
-@test "B: control characters in the name of the working directory are escaped in the text" {
+@test "B: control characters in the working directory's name are escaped in the text of the result" {
 	mkdir $'a\nb' $'e\x7f\xc2\x85f'
 	boris
 	run_bash 'cd a*'
@@ -208,7 +208,7 @@ hi"
 	done
 }
 
-@test "B1: a command that is killed by a signal is not reported as a tool error" {
+@test "B1: a command killed by a signal is not reported as a tool error" {
 	boris
 	for signal in 1 9 15; do
 		run_bash "kill -$signal \$\$"
@@ -230,7 +230,7 @@ hi"
 	is "$(result stdout)" '"2 /bin/bash\n"'
 }
 
-@test "B2: commands run in a shell that is neither a login shell nor interactive" {
+@test "B2: commands run in a non-login, non-interactive shell" {
 	[ -x /bin/bash ] || skip 'no /bin/bash here'
 	boris
 	run_bash 'shopt -q login_shell && echo login
@@ -238,7 +238,7 @@ hi"
 	is "$(result stdout)" '"done\n"'
 }
 
-@test "B2: without /bin/bash, bash is found in /usr/pkg/bin and /usr/local/bin" {
+@test "B2: if /bin/bash does not exist, bash is found in /usr/pkg/bin and /usr/local/bin" {
 	needs bash
 	without_bash
 	mkdir -p root/usr/local/bin root/usr/pkg/bin
@@ -342,7 +342,7 @@ run_long() {
 	done
 }
 
-@test "B3: a command of 200,000 bytes runs like a short one" {
+@test "B3: a 200,000-byte command runs just like a short one" {
 	mkdir d
 	boris
 	run_long 200000 '; cat; cd d; (exit 7)'
@@ -357,7 +357,7 @@ run_long() {
 
 # --- B4: no terminal, no editor, the environment
 
-@test "B4: stdin of a command is /dev/null by default" {
+@test "B4: a command's stdin is /dev/null by default" {
 	boris
 	run_bash 'cat; read x; echo $?'
 	is "$(plain stdout)" 1
@@ -372,7 +372,7 @@ run_long() {
 	is "$(plain stdout)" $'none\nno terminal'
 }
 
-@test "B4: a command has no terminal even if boris was started from a terminal" {
+@test "B4: a command has no terminal even if boris is started from a terminal" {
 	needs script
 	[ -z "$WRAP" ] || skip "under $WRAP"
 	export BORIS
@@ -394,7 +394,7 @@ exits_with() {
 	is "$2: $(result status) $(result exit_code)" "$2: \"completed\" $1"
 }
 
-@test "B4: git opens no editor even if the user has configured one" {
+@test "B4: git does not open an editor even if the user has configured one" {
 	needs git
 	export EDITOR=vi VISUAL=vi GIT_EDITOR='sleep 60;:'
 	export GIT_SEQUENCE_EDITOR='sleep 60;:'
@@ -413,7 +413,7 @@ exits_with() {
 	is "$(plain stdout)" $'m3\nm2\nm1'
 }
 
-@test "B4: vipw, crontab -e and sensible-editor fail at once instead of opening an editor" {
+@test "B4: vipw, crontab -e and sensible-editor fail immediately instead of opening an editor" {
 	tried=0
 	export EDITOR=vi VISUAL=vi
 	wrap=(env HOME="$PWD" TERM=xterm)
@@ -430,7 +430,7 @@ exits_with() {
 PRINT_EDITORS="env | sort |
 	grep -E '^[A-Z_]*(EDITOR|VISUAL|GPG_TTY|SSH_ASKPASS)[A-Z_]*=' | xargs"
 
-@test "B4: without a terminal, commands get EDITOR=false and VISUAL=false" {
+@test "B4: without a terminal, commands run with EDITOR=false and VISUAL=false" {
 	export EDITOR=vi VISUAL=vi EDITORS=kept GPG_TTY=/dev/tty
 	export GIT_EDITOR=vi GIT_SEQUENCE_EDITOR=vi KUBE_EDITOR=vi
 	export SSH_ASKPASS_REQUIRE=
@@ -444,7 +444,7 @@ PRINT_EDITORS="env | sort |
 	is "$(plain stdout)" "$want"
 }
 
-@test "B4: with a terminal, commands get EDITOR and VISUAL unchanged" {
+@test "B4: EDITOR and VISUAL are passed unchanged to commands run on a terminal" {
 	export EDITOR=vi VISUAL=vi EDITORS=kept GPG_TTY=/dev/tty
 	export GIT_EDITOR=vi GIT_SEQUENCE_EDITOR=vi KUBE_EDITOR=vi
 	export SSH_ASKPASS_REQUIRE=
@@ -464,7 +464,7 @@ PRINT_EDITORS="env | sort |
 	is "$(result exit_code) $(plain stdout)" '1 '
 }
 
-@test "B4: commands get SSH_ASKPASS_REQUIRE=never unless the variable is already set" {
+@test "B4: commands run with SSH_ASKPASS_REQUIRE=never unless the variable is already set" {
 	unset "${!EDITOR@}" VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR KUBE_EDITOR \
 		GPG_TTY SSH_ASKPASS_REQUIRE
 	want='EDITOR=false GIT_EDITOR=true SSH_ASKPASS_REQUIRE=never VISUAL=false'
@@ -480,7 +480,7 @@ without_locale() {
 		TERM=xterm USER=u TEST_MARK="$PWD:" TMPDIR="$PWD/tmp" "$@")
 }
 
-@test "B4: commands get LC_CTYPE=C.UTF-8 if no locale variable is set" {
+@test "B4: commands run with LC_CTYPE=C.UTF-8 if no locale variable is set" {
 	[ -r /usr/lib/locale/C.utf8/LC_CTYPE ] || skip 'no C.UTF-8 here'
 	for how in '' 'LANG= LC_ALL= LC_CTYPE='; do
 		without_locale $how
@@ -492,7 +492,7 @@ without_locale() {
 	done
 }
 
-@test "B4: commands get LC_CTYPE unchanged if a locale variable is set" {
+@test "B4: LC_CTYPE is passed to commands unchanged if a locale variable is set" {
 	for set in LANG=C LC_ALL=C LC_CTYPE=POSIX; do
 		without_locale $set
 		boris
@@ -502,7 +502,7 @@ without_locale() {
 	done
 }
 
-@test "B4: commands do not get LC_CTYPE on a host without the locale C.UTF-8" {
+@test "B4: LC_CTYPE is not set for commands on a host without the C.UTF-8 locale" {
 	needs_root
 	needs unshare mount
 	unshare -m true || skip 'no mount namespaces here'
@@ -514,7 +514,7 @@ without_locale() {
 	is "$(plain stdout)" '[]'
 }
 
-@test "B4: without a terminal, commands get TERM=dumb" {
+@test "B4: without a terminal, commands run with TERM=dumb" {
 	for term in xterm-256color ''; do
 		wrap=(env "TERM=$term")
 		boris
@@ -531,7 +531,7 @@ without_locale() {
 	is "$(result stdout)" '"TERM=dumb\n"'
 }
 
-@test "B4: commands get LVM_SUPPRESS_FD_WARNINGS=1 unless the variable is already set" {
+@test "B4: commands run with LVM_SUPPRESS_FD_WARNINGS=1 unless the variable is already set" {
 	wrap=(env -u LVM_SUPPRESS_FD_WARNINGS)
 	boris
 	run_bash 'echo "<$LVM_SUPPRESS_FD_WARNINGS>"'
@@ -541,7 +541,7 @@ without_locale() {
 	is "$(plain stdout)" '<1>'
 }
 
-@test "B4: an existing value of LVM_SUPPRESS_FD_WARNINGS is not changed" {
+@test "B4: an existing value of LVM_SUPPRESS_FD_WARNINGS is left unchanged" {
 	wrap=(env LVM_SUPPRESS_FD_WARNINGS=)
 	boris
 	run_bash 'env | grep ^LVM'
@@ -550,7 +550,7 @@ without_locale() {
 
 # --- B5: stdin
 
-@test "B5: a command reads the argument stdin and then end of file" {
+@test "B5: a command reads the text of the stdin argument, followed by EOF" {
 	boris
 	run_bash 'cat; echo "[$?]"' '{"stdin":"one\ntwo"}'
 	is "$(result stdout)" '"one\ntwo[0]\n"'
@@ -562,7 +562,7 @@ without_locale() {
 		' 00 61 c3 a9 0d 0a f0 9f 98 80 ef bf bd '
 }
 
-@test "B5: a background task reads the argument stdin and then end of file" {
+@test "B5: a background task reads the text of the stdin argument, followed by EOF" {
 	boris
 	start_task 'cat' '{"stdin":"hi\n"}'
 	read_task "$task" '{"wait":10000}'
@@ -590,7 +590,7 @@ run_with_stdin() {
 	answer
 }
 
-@test "B5: 5 MiB of stdin reach the command unchanged" {
+@test "B5: 5 MiB of stdin data reaches the command unchanged" {
 	boris
 	run_with_stdin 5242880 'cat >patch'
 	is "$(result exit_code)" 0
@@ -629,7 +629,7 @@ run_with_stdin() {
 	is "$(result exit_code) $(wc -c <copy | tr -d ' ')" '0 1048576'
 }
 
-@test "B5: other requests are answered while a command does not read its stdin" {
+@test "B5: other requests are answered while a command is not reading its stdin" {
 	boris
 	call_with_stdin 3000000 'read <gate; wc -c'
 	waiting=$id
@@ -641,7 +641,7 @@ run_with_stdin() {
 
 # --- B6: what the tools offer
 
-@test "B6: the response to tools/list describes two tools in at most 7 KiB" {
+@test "B6: the tools/list response for two tools fits in 7 KiB" {
 	boris
 	ask tools/list
 	is "$(get result tools 0 name)" '"bash"'
@@ -681,7 +681,7 @@ argument_of() {
 	done
 }
 
-@test "B6: each tool declares that its results can have up to 200,000 characters" {
+@test "B6: each tool declares that its results can be up to 200,000 characters long" {
 	boris
 	ask tools/list
 	for tool in 0 1; do
@@ -690,7 +690,7 @@ argument_of() {
 	done
 }
 
-@test "B6: the input schemas require no argument and forbid unknown arguments" {
+@test "B6: the input schemas make every argument optional and forbid unknown arguments" {
 	boris
 	ask tools/list
 	for tool in 0 1; do
@@ -745,7 +745,7 @@ FIELDS+=' stderr_chars:integer stdout_file:string stderr_file:string'
 	has "$types" tasks:array
 }
 
-@test "B6: the field status is required in the output of bash but not of task_output" {
+@test "B6: the status field is required in the output of bash but not of task_output" {
 	boris
 	ask tools/list
 	is "$(get result tools 0 outputSchema required)" '["status"]'
@@ -761,7 +761,7 @@ FIELDS+=' stderr_chars:integer stdout_file:string stderr_file:string'
 	is "$(get result tools 1 annotations readOnlyHint)" false
 }
 
-@test "B6: a tool error has text but no structuredContent" {
+@test "B6: a tool error contains text but no structuredContent" {
 	boris
 	run_bash ''
 	is "$(get result isError)" true
@@ -789,7 +789,7 @@ results_have() {
 	done
 }
 
-@test "B6: structuredContent is sent to a client that shows the text of results" {
+@test "B6: structuredContent is sent to a client that displays the text of a result" {
 	start
 	for name in opencode gemini-cli-mcp-client claude-code-2 claude \
 		Codex-mcp-client ''; do
@@ -802,7 +802,7 @@ results_have() {
 	results_have data
 }
 
-@test "B6: the clientInfo of a stateless request decides whether the result has structuredContent" {
+@test "B6: a stateless request's clientInfo determines whether the result has structuredContent" {
 	boris
 	start_task 'read <gate'
 	for name in codex-mcp-client t; do
@@ -820,7 +820,7 @@ results_have() {
 	is "${kinds[*]}" 'text text data data'
 }
 
-@test "B6: a stateless response to tools/list has the cache scope private" {
+@test "B6: a stateless tools/list response has a cacheScope of private" {
 	boris
 	for client in t:data codex-mcp-client:text; do
 		set_client ${client%:*}
@@ -860,7 +860,7 @@ UNIT='timeout is in milliseconds'
 	lacks "$reply" 'milliseconds'
 }
 
-@test "B7: if a timeout below 1000 expires, a note says that its unit is milliseconds" {
+@test "B7: if a timeout of less than 1000 expires, a note says that timeout is in milliseconds" {
 	boris
 	run_bash 'read <gate' '{"timeout":300}'
 	is "$(plain note)" "Command timed out after 300ms; $UNIT; $HINT"
@@ -868,7 +868,7 @@ UNIT='timeout is in milliseconds'
 	is "$(result note)" ''
 }
 
-@test "B7: if the timeout of a task is below 1000, a note says that its unit is milliseconds" {
+@test "B7: if a task's timeout of less than 1000 expires, a note says that timeout is in milliseconds" {
 	boris
 	expired='the task was terminated, because its timeout expired'
 	waiting='"run_in_background":true,"wait":20000'
@@ -878,7 +878,7 @@ UNIT='timeout is in milliseconds'
 	is "$(plain note)" "$expired"
 }
 
-@test "B7: if a wait below 1000 expires, a note says that its unit is milliseconds" {
+@test "B7: if a wait of less than 1000 expires, a note says that wait is in milliseconds" {
 	boris
 	run_bash 'read <gate' '{"until":"ready","wait":30}'
 	has "$(plain note)" 'wait is in milliseconds'
@@ -886,7 +886,7 @@ UNIT='timeout is in milliseconds'
 	lacks "$(plain note)" 'milliseconds'
 }
 
-@test "B7: the result of starting a task says how to read and stop the task" {
+@test "B7: the result of starting a task explains how to read and stop it" {
 	boris
 	start_task 'read <gate'
 	is "$(result status)" '"running"'
@@ -904,7 +904,7 @@ UNIT='timeout is in milliseconds'
 LEFT='the command left processes running, and their further output is not'
 LEFT+=' shown; stop them with'
 
-@test "B7: a note says how to stop processes that a command left running" {
+@test "B7: a note explains how to stop processes that a command left running" {
 	boris
 	run_bash 'echo $$; read <gate 2>&1 & echo $! >child'
 	group=$(plain stdout)
@@ -915,7 +915,7 @@ LEFT+=' shown; stop them with'
 	eventually is_gone child
 }
 
-@test "B7: a note says that the output of processes left running is not shown" {
+@test "B7: a note says that output from processes that a command left running is not shown" {
 	boris
 	run_bash 'echo $$; { read; echo late; } <gate & echo early'
 	group=$(plain stdout | head -n 1)
@@ -925,13 +925,13 @@ LEFT+=' shown; stop them with'
 	is "$(plain note)" "$LEFT: kill -- -$pid"
 }
 
-@test "B7: a command whose background processes have exited gets no note" {
+@test "B7: a command whose background processes have exited produces no note" {
 	boris
 	run_bash 'true & wait; (exit 0) | cat'
 	is "$(result note)" ''
 }
 
-@test "B7: a note suggests pkill for processes left running in several process groups" {
+@test "B7: a note suggests pkill if a command leaves processes running in several process groups" {
 	needs pkill
 	needs_linux_parts
 	boris
@@ -978,7 +978,7 @@ no_note_once() {
 	eventually is_gone child
 }
 
-@test "B7: if a signal from another process killed the shell, a note says so" {
+@test "B7: if the shell is killed by a signal, a note says so" {
 	boris
 	run_bash 'kill -TERM $$'
 	is "$(result status) $(result signal)" '"completed" "SIGTERM"'
@@ -988,13 +988,13 @@ no_note_once() {
 	has_note '*signal 34*'
 }
 
-@test "B7: if the shell was killed by SIGKILL, a note suggests lack of memory as the cause" {
+@test "B7: if the shell is killed by SIGKILL, a note suggests that memory may have run out" {
 	boris
 	run_bash 'kill -KILL $$'
 	has_note '*memory*'
 }
 
-@test "B7: an exit code of 143 without a signal causes no note about a signal" {
+@test "B7: an exit code of 143 without a signal produces no note about a signal" {
 	boris
 	run_bash 'exit 143'
 	is "$(result exit_code) $(result note)" '143 '
@@ -1008,7 +1008,7 @@ no_note_once() {
 	lacks "$(plain note)" ignal
 }
 
-@test "B7, T4: the result of kill_pid contains no note about the signal" {
+@test "B7, T4: the result of kill_pid does not contain a note about the signal" {
 	boris
 	start_task 'echo x >a; kill -STOP $$'
 	await_file a
@@ -1029,7 +1029,7 @@ codes_are() {
 	has "$(plain note)" "exit codes of the last pipeline: $*"
 }
 
-@test "B7: if the last command of a pipeline hides a failure, a note lists all exit codes" {
+@test "B7: if the last command of a pipeline masks a failure, a note lists all exit codes" {
 	needs_bash
 	boris
 	while read -r codes command; do
@@ -1056,7 +1056,7 @@ END
 	is "$(plain cwd)" /
 }
 
-@test "B7: if a pipeline in a task hides a failure, a note lists all exit codes" {
+@test "B7: if a pipeline in a task masks a failure, a note lists all exit codes" {
 	needs_bash
 	boris
 	for how in '"run_in_background":true,"wait":10000' '"tty":true'; do
@@ -1081,7 +1081,7 @@ is_program() {
 
 # In these commands, SIGPIPE is the only failure, the exit code shows the failure,
 # or there is no pipeline at the end.
-@test "B7: a pipeline in which no failure is hidden causes no note about exit codes" {
+@test "B7: a pipeline that masks no failure produces no note about exit codes" {
 	needs_bash
 	boris
 	while read -r command; do
@@ -1127,7 +1127,7 @@ END
 	codes_are 2 3
 }
 
-@test "B7: saving the exit codes of a pipeline does not change PIPESTATUS or the output of set -x" {
+@test "B7: saving a pipeline's exit codes does not change PIPESTATUS or the output of set -x" {
 	needs_bash
 	mkdir d
 	boris
@@ -1138,14 +1138,14 @@ END
 	lacks "$(result stderr)" PIPESTATUS
 }
 
-@test "B7: a note separates the exit codes of a pipeline by blanks even if IFS is set" {
+@test "B7: the exit codes of a pipeline are separated by spaces in the note even if IFS is set" {
 	needs_bash
 	boris
 	run_bash 'IFS=,; false | true'
 	codes_are 1 0
 }
 
-@test "B7: in a shell other than bash, a pipeline causes no note about exit codes" {
+@test "B7: in a shell other than bash, a pipeline produces no note about exit codes" {
 	without_bash
 	boris --workdir=/home
 	run_bash '(exit 2) | cat'
@@ -1154,7 +1154,7 @@ END
 
 # --- B7: errors
 
-@test "B7: if bash is called with an argument of task_output, the error names task_output" {
+@test "B7: if bash receives an argument that belongs to task_output, the error names task_output" {
 	boris
 	run_tool bash '{"command":"touch ran","new":true}'
 	is_tool_error '*new*task_output*'
@@ -1162,7 +1162,7 @@ END
 	is "$(result exit_code)" 2
 }
 
-@test "B7: if task_output is called with an argument of bash, the error names bash" {
+@test "B7: if task_output receives an argument that belongs to bash, the error names bash" {
 	boris
 	start_task 'read <gate'
 	for argument in '"command":"touch ran"' '"cwd":"/"' '"kill_pid":'"$pid" \
@@ -1204,14 +1204,14 @@ END
 	is_tool_error "*$pid*"
 }
 
-@test "B7: if the argument until matches nothing, a note says that it is not a pattern" {
+@test "B7: if the until text never appears, a note says that until is plain text, not a pattern" {
 	boris
 	run_bash 'echo other; read <gate' '{"until":"ready|listening","wait":100}'
 	has "$(plain note)" 'plain text, not a pattern'
 	lacks "$(plain note)" buffer
 }
 
-@test "B7: if a wait ends and the command has printed nothing, a note mentions output buffering" {
+@test "B7: if a wait ends before the command prints anything, a note mentions output buffering" {
 	boris
 	run_bash 'read <gate' '{"until":"ready|listening","wait":100}'
 	has "$(plain note)" 'plain text, not a pattern'

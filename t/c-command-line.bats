@@ -31,13 +31,13 @@ runs_in() {
 
 # --- Help and version
 
-@test "C: --help prints on stdout and exits with status 0" {
+@test "C: --help prints to stdout and exits with status 0" {
 	filter --help </dev/null >out
 	is "$status $(cat err)" '0 '
 	has "$(cat out)" boris
 }
 
-@test "C: --help prints no line of more than 80 columns" {
+@test "C: --help prints no lines longer than 80 columns" {
 	filter --help </dev/null >out
 	is "$(awk 'length > 80' out)" ''
 }
@@ -69,7 +69,7 @@ runs_in() {
 	cmp long short
 }
 
-@test "C: --help names the manual that was installed with boris" {
+@test "C: --help names the manual installed with boris" {
 	needs_linux_parts
 	mkdir -p d/bin d/share/man/man1
 	cp "$BORIS" d/bin/boris
@@ -126,7 +126,7 @@ runs_in() {
 	done
 }
 
-@test "C2: --workdir resolves .. after a symbolic link like cd" {
+@test "C2: --workdir resolves .. after a symbolic link the way cd does" {
 	mkdir -p real/sub real/other here
 	ln -s real/sub link
 	rejects_options --workdir=link/../other
@@ -145,7 +145,7 @@ run_in_removed_dir() {
 	echo "$code $errors"
 }
 
-@test "C2: boris rejects relative paths in options if its current directory was removed" {
+@test "C2: boris rejects relative paths in options if its current directory has been removed" {
 	for args in '' '--workdir=d' "--workdir=$PWD --log=x.log" \
 	            "--workdir=$PWD --transport=http --token-file=t" \
 	            "--workdir=$PWD --write=." "--workdir=$PWD --hide=x"; do
@@ -158,17 +158,17 @@ run_in_removed_dir() {
 	[ ! -e /x.log ]
 }
 
-@test "C2: boris accepts absolute paths in options if its current directory was removed" {
+@test "C2: boris accepts absolute paths in options if its current directory has been removed" {
 	is "$(run_in_removed_dir --workdir="$PWD" --log="$PWD/x.log")" '0 '
 }
 
-@test "C2: --version works even if the current directory was removed" {
+@test "C2: --version works even if the current directory has been removed" {
 	is "$(run_in_removed_dir --version)" '0 '
 }
 
 # --- Limits and other options
 
-@test "C: BORIS_TIMEOUT sets the default timeout of commands" {
+@test "C: BORIS_TIMEOUT sets the default timeout for commands" {
 	BORIS_TIMEOUT=1 boris
 	start_timer
 	run_bash 'read <gate'
@@ -185,15 +185,15 @@ run_in_removed_dir() {
 	done
 }
 
-@test "C: every limit except --timeout can be 0" {
+@test "C: every limit except --timeout accepts 0" {
 	accepts_options --bg-timeout=0 --save-limit=0 --call-limit=0 --result-limit=0
 }
 
-@test "C: every limit that can be 0 can also be a positive integer" {
+@test "C: every limit that accepts 0 also accepts a positive integer" {
 	accepts_options --bg-timeout=86400 --save-limit=100 --call-limit=1 --result-limit=2000
 }
 
-@test "C: every limit that can be 0 rejects negative numbers and words" {
+@test "C: every limit that accepts 0 rejects negative numbers and words" {
 	for option in bg-timeout save-limit call-limit result-limit; do
 		rejects_options --$option=-1
 		rejects_options --$option=x
@@ -213,13 +213,13 @@ run_in_removed_dir() {
 	is "$(result status)" '"timed_out"'
 }
 
-@test "C: with BORIS_SAVE_LIMIT=0, boris saves no output in files" {
+@test "C: with BORIS_SAVE_LIMIT=0, boris does not save output to files" {
 	BORIS_SAVE_LIMIT=0 boris
 	run_bash 'head -c 40000 /dev/zero | tr "\0" a'
 	is "$(result stdout_chars) $(result stdout_file)" '40000 '
 }
 
-@test "C: --no-bash disables the tools bash and task_output" {
+@test "C: --no-bash disables the bash and task_output tools" {
 	boris --no-bash
 	ask tools/list
 	is "$(get result tools)" '[]'
@@ -230,7 +230,7 @@ run_in_removed_dir() {
 	[ ! -e ran ]
 }
 
-@test "C: BORIS_NO_BASH=1 disables the tools bash and task_output" {
+@test "C: BORIS_NO_BASH=1 disables the bash and task_output tools" {
 	BORIS_NO_BASH=1 boris
 	ask tools/list
 	is "$(get result tools)" '[]'
@@ -274,7 +274,7 @@ rejects_with() {
 	rejects_with --timeout '--timeout: value missing; must be an integer from 1 to 600'
 }
 
-@test "C2: an option that takes no value is rejected with one" {
+@test "C2: an option that takes no value is rejected if one is given" {
 	rejects_with --no-bash=yes '--no-bash=yes: this option takes no value'
 }
 
@@ -285,19 +285,19 @@ rejects_with() {
 	rejects_with --structured=maybe '--structured=maybe: must be auto, on or off'
 }
 
-@test "C2: a working directory that does not exist is rejected" {
+@test "C2: --workdir rejects a directory that does not exist" {
 	rejects_with --workdir=/no/such/place \
 		'--workdir=/no/such/place: cannot change to directory: No such file'
 	rejects_with --workdir= '--workdir=: must be the name of a directory'
 }
 
-@test "C2: a working directory that is a file is rejected" {
+@test "C2: --workdir rejects a path that is not a directory" {
 	touch file
 	rejects_with --workdir=file \
 		'--workdir=file: cannot change to directory: Not a directory'
 }
 
-@test "C2: --hide with a path that does not exist is rejected" {
+@test "C2: --hide rejects a path that does not exist" {
 	rejects_with --hide=/no/such/place \
 		'--hide=/no/such/place: No such file'
 }
@@ -333,7 +333,7 @@ rejects_with() {
 
 # --- C3: descriptors and signals at start
 
-@test "C3: boris serves requests while stderr is a full pipe" {
+@test "C3: boris rejects an invalid option without blocking if stderr is a full pipe" {
 	needs dd
 	mkfifo full
 	exec 5<>full
@@ -344,7 +344,7 @@ rejects_with() {
 	is $status 2
 }
 
-@test "C3: boris is not killed by SIGPIPE if stderr is a closed pipe" {
+@test "C3: boris is not killed by SIGPIPE if stderr is a pipe without a reader" {
 	mkfifo pipe
 	exec 5<>pipe 4>pipe 5>&-
 	status=0
@@ -352,7 +352,7 @@ rejects_with() {
 	is $status 2
 }
 
-@test "C3: boris runs commands if its stderr is closed" {
+@test "C3: boris runs commands even if its stderr is closed" {
 	wrap=(sh -c 'exec "$0" "$@" 2>&-')
 	boris
 	run_bash 'echo out; echo err >&2'
@@ -360,26 +360,26 @@ rejects_with() {
 	is "$(result stderr)" '"err\n"'
 }
 
-@test "C3: boris saves long output in a file if its stderr is closed" {
+@test "C3: boris saves long output to a file even if its stderr is closed" {
 	wrap=(sh -c 'exec "$0" "$@" 2>&-')
 	boris
 	run_bash 'head -c 40000 /dev/zero | tr "\0" a'
 	is "$(wc -c <"$(plain stdout_file)" | tr -d ' ')" 40000
 }
 
-@test "C3: boris exits with status 0 if it is started without stdin" {
+@test "C3: boris exits with status 0 if it is started with stdin closed" {
 	wrap=(sh -c 'exec "$0" "$@" <&-')
 	filter >out
 	is "$status $(cat out)" '0 '
 }
 
-@test "C3: boris exits if it is started without stdin, stdout and stderr" {
+@test "C3: boris exits if it is started with stdin, stdout and stderr closed" {
 	wrap=(sh -c 'exec "$0" "$@" <&- >&- 2>&-')
 	filter
 	most $status 2
 }
 
-@test "C3: boris exits at end of file on stdin if its stdout is closed" {
+@test "C3: boris exits at EOF on stdin even if its stdout is closed" {
 	wrap=(sh -c 'exec "$0" "$@" >&-')
 	{
 		echo "$HELLO"
@@ -395,7 +395,7 @@ with_signals() {
 	"${wrap[@]}" true || skip "this env has no ${1%%=*}"
 }
 
-@test "C3: boris works if SIGCHLD is ignored or all signals are blocked" {
+@test "C3: boris works even if it is started with SIGCHLD ignored or all signals blocked" {
 	for how in --ignore-signal=CHLD --block-signal; do
 		with_signals $how
 		boris
@@ -411,7 +411,7 @@ with_signals() {
 	done
 }
 
-@test "C3: SIGTERM and SIGINT terminate boris even if they were ignored at its start" {
+@test "C3: SIGTERM and SIGINT terminate boris even if they were ignored when it started" {
 	with_signals --ignore-signal=TERM,INT,HUP
 	for signal in TERM INT; do
 		boris
@@ -420,7 +420,7 @@ with_signals() {
 	done
 }
 
-@test "C3: SIGHUP does not terminate boris if the signal was ignored at its start" {
+@test "C3: SIGHUP does not terminate boris if the signal was ignored when boris started" {
 	with_signals --ignore-signal=HUP
 	boris
 	kill -HUP "$server"
@@ -430,7 +430,7 @@ with_signals() {
 	sync_server
 }
 
-@test "C3: every command starts with no signal ignored or blocked" {
+@test "C3: every command starts with no signals ignored or blocked" {
 	needs_linux
 	signals=HUP,INT,QUIT,PIPE,ALRM,TERM,USR1,USR2,CHLD,TSTP,TTIN,TTOU
 	with_signals --ignore-signal=$signals --block-signal
@@ -458,7 +458,7 @@ boris_on_terminal() {
 		script -qec '"$BORIS" 2>err >out' /dev/null >tty 3>&- 6>&- 9>&-
 }
 
-@test "C4: boris recommends --help if it is started from a terminal" {
+@test "C4: boris suggests --help if it is started from a terminal" {
 	boris_on_terminal <<<"$HELLO"
 	has "$(cat err)" boris
 	has "$(cat err)" --help

@@ -37,7 +37,7 @@ in_other_shells() {
 	done
 }
 
-@test "D1: a command starts in the directory where the previous one ended" {
+@test "D1: a command starts in the directory in which the previous one ended" {
 	mkdir -p d/e
 	boris
 	run_bash 'cd d'
@@ -73,14 +73,14 @@ in_other_shells() {
 	ends_in "$PWD"
 }
 
-@test "D1: cd - does not use an OLDPWD that boris has inherited" {
+@test "D1: cd - does not use an OLDPWD inherited by boris" {
 	OLDPWD=/ boris
 	run_bash 'cd - 2>/dev/null'
 	isnt "$(result exit_code)" 0
 	ends_in "$PWD"
 }
 
-@test "D2: the report of the working directory does not appear in the output" {
+@test "D2: the shell's report of its working directory does not appear in the output" {
 	boris
 	run_bash 'printf foo'
 	is "$(result stdout) $(result stderr)" '"foo" ""'
@@ -123,7 +123,7 @@ not_updated() {
 	ends_in "$PWD"
 }
 
-@test "D2: a note says that the command's own EXIT trap prevented the directory update" {
+@test "D2: if a command's own EXIT trap prevents the update of the working directory, a note says so" {
 	mkdir d
 	boris
 	own='the command sets its own EXIT trap; use cd*'
@@ -134,14 +134,14 @@ not_updated() {
 	not_updated $'cd d; trap \'\necho bye\n\' EXIT' "$own"
 }
 
-@test "D2: if a sourced file sets an EXIT trap, a note says that the directory was not updated" {
+@test "D2: if a sourced file sets an EXIT trap, a note says that the working directory was not updated" {
 	mkdir d
 	echo 'trap "echo bye" EXIT' >traps
 	boris
 	not_updated '. ./traps; cd d' 'the shell did not report it; use cd*'
 }
 
-@test "D2: if exec has replaced the shell, a note says that the directory was not updated" {
+@test "D2: if exec replaces the shell, a note says that the working directory was not updated" {
 	needs_linux_parts
 	mkdir d
 	boris
@@ -172,7 +172,7 @@ without_note() {
 	done
 }
 
-@test "D2: a command whose directory was reported causes no note about the directory" {
+@test "D2: if the shell reports its directory, no note about the working directory is produced" {
 	mkdir d
 	boris
 	without_note 'cd d; (trap "echo bye" EXIT; exit 3)' \
@@ -184,25 +184,25 @@ without_note() {
 			pwd() { :; }; trap() { :; }; trap x EXIT'
 }
 
-@test "D2: a syntax error causes no note about the working directory" {
+@test "D2: a syntax error does not produce a note about the working directory" {
 	mkdir d
 	boris
 	without_note 'cd d; )' 'cd d; echo "abc'
 }
 
-@test "D2: a shell that was killed causes no note about the working directory" {
+@test "D2: killing the shell does not produce a note about the working directory" {
 	boris
 	without_note 'kill -KILL $$'
 }
 
-@test "D2: a timeout causes no note about the working directory" {
+@test "D2: a timeout does not produce a note about the working directory" {
 	mkdir d
 	boris
 	run_bash 'cd d; read <../gate' '{"timeout":200}'
 	lacks "$reply" 'not updated'
 }
 
-@test "D2: a background task causes no note about the working directory" {
+@test "D2: a background task produces no note about the working directory" {
 	mkdir d
 	boris
 	start_task 'trap "echo bye" EXIT; cd d'
@@ -215,7 +215,7 @@ notes_trap() {
 		'the command sets its own EXIT trap*'
 }
 
-@test "D2: in dash and busybox ash, a note mentions an EXIT trap of the command" {
+@test "D2: in dash and busybox ash, a note mentions the command's EXIT trap" {
 	in_other_shells notes_trap
 }
 
@@ -227,7 +227,7 @@ notes_no_syntax_error() {
 	lacks "$reply" 'not updated'
 }
 
-@test "D2: in dash and busybox ash, a syntax error causes no note about the directory" {
+@test "D2: in dash and busybox ash, a syntax error produces no note about the working directory" {
 	in_other_shells notes_no_syntax_error
 }
 
@@ -236,11 +236,11 @@ tracks_after_failure() {
 	PWD=/home/d ends_in /home/d
 }
 
-@test "D2: in dash and busybox ash, the directory is updated after an unknown command" {
+@test "D2: in dash and busybox ash, the working directory is updated after a command that is not found" {
 	in_other_shells tracks_after_failure
 }
 
-@test "D2: functions and aliases defined in BASH_ENV do not affect the directory update" {
+@test "D2: functions and aliases defined in BASH_ENV do not affect tracking of the working directory" {
 	[ -x /bin/bash ] || skip 'no /bin/bash here'
 	mkdir d
 	cat >env <<-'END'
@@ -258,7 +258,7 @@ tracks_after_failure() {
 	is "$(plain cwd)" "$PWD/d"
 }
 
-@test "D2: functions in the environment do not affect the directory update" {
+@test "D2: exported shell functions do not affect tracking of the working directory" {
 	[ -x /bin/bash ] || skip 'no /bin/bash here'
 	mkdir d
 	wrap=(env 'BASH_FUNC_trap%%=() { echo function "$@"; }'
@@ -270,7 +270,7 @@ tracks_after_failure() {
 	ends_in "$PWD/d"
 }
 
-@test "D2: the working directory is updated after the limit on open files was lowered" {
+@test "D2: the working directory is updated even after the limit on open files is lowered" {
 	needs prlimit
 	needs_linux
 	[ -z "$WRAP" ] || skip "under $WRAP"
@@ -283,7 +283,7 @@ tracks_after_failure() {
 	ends_in "$PWD/d"
 }
 
-@test "D2: the working directory is updated with a limit of 40 open files" {
+@test "D2: the working directory is updated even with a limit of 40 open files" {
 	mkdir d
 	wrap=(sh -c 'ulimit -n 40; exec "$@"' sh)
 	boris
@@ -303,7 +303,7 @@ tracks_after_failure() {
 	done
 }
 
-@test "D2: in bash, a command can redirect or close all descriptors from 3 to 9" {
+@test "D2: in bash, a command can redirect or close all of descriptors 3 to 9" {
 	mkdir d
 	boris
 	run_bash 'exec 3>l 4>l 5<gate 6>&1 7>l 8>&- 9>l; cd d; echo hi'
@@ -311,7 +311,7 @@ tracks_after_failure() {
 	ends_in "$PWD/d"
 }
 
-@test "D2: in dash, a command can redirect all but one of the descriptors from 3 to 9" {
+@test "D2: in dash, a command can redirect all but one of descriptors 3 to 9" {
 	without_bash dash
 	boris --workdir=/home
 	for free in 3 6 9; do
@@ -323,7 +323,7 @@ tracks_after_failure() {
 	done
 }
 
-@test "D2: a process left running does not prevent the directory update" {
+@test "D2: a process that a command left running does not prevent the working directory's update" {
 	mkdir d
 	boris
 	for command in 'yes & cd d' 'sleep 600 & cd d' \
@@ -351,7 +351,7 @@ tracks_after_failure() {
 	is "$(result status) $(result stdout)" '"timed_out" "late\n"'
 }
 
-@test "D3: the exit code in the result is that of the command" {
+@test "D3: the result contains the command's exit code" {
 	boris
 	while read -r code command; do
 		run_bash "$command"
@@ -382,7 +382,7 @@ tracks_after_failure() {
 		'echo hi \' 'echo hi\' 'echo hi \\'
 }
 
-@test "D3: a command can have several lines, including blank ones" {
+@test "D3: a command can contain several lines, including blank ones" {
 	boris
 	all_as_in_a_shell $'\n\necho one\n\n  echo two\n\n' \
 		$'if true\nthen echo yes\nfi' $'echo one; \n'
@@ -399,14 +399,14 @@ tracks_after_failure() {
 	all_as_in_a_shell 'echo "$#" "$*" "$?" "$!"'
 }
 
-@test "D3: return, break and a failing exec behave as with bash -c" {
+@test "D3: return, break and a failing exec behave as they do under bash -c" {
 	boris
 	all_as_in_a_shell 'echo hi; return 3' \
 		'for i in 1 2; do break; done; echo $i' \
 		'exec no-such-program-at-all'
 }
 
-@test "D3: a syntax error on a later line is reported as by bash -c" {
+@test "D3: a syntax error on a later line is reported the way bash -c reports it" {
 	boris
 	all_as_in_a_shell $'echo one\nif ;' $'echo one\necho "two'
 }
@@ -426,7 +426,7 @@ wrong=(nosuch $'\nnosuch' $'echo one\nnosuch\necho two' ')' 'echo hi )' $'echo h
 	'. /nosuch' 'unset -f; shift 99' 'kill -9 $$' 'exit 300' '/proc/version' '/' '""' '#' ':()'
 	$'cat <<X\nhi' $'f() {\nnosuch\n}\nf' 'test 1 -eq x' 'break' 'continue 2')
 
-@test "D3: error messages of bash have the usual text and line numbers" {
+@test "D3: error messages from bash keep their usual text and line numbers" {
 	boris
 	for command in "${wrong[@]}"; do
 		matches_shell "$command" || fail "for: $command" || return
@@ -439,11 +439,11 @@ wrong_as_in_a_shell() {
 	all_as_in_a_shell "${wrong[@]}"
 }
 
-@test "D3: error messages of dash and busybox ash have the usual text" {
+@test "D3: error messages from dash and busybox ash keep their usual text and line numbers" {
 	in_other_shells wrong_as_in_a_shell
 }
 
-@test "D3: error messages have the right line numbers in a command of 200,000 bytes" {
+@test "D3: line numbers are correct in a 200,000-byte command" {
 	boris
 	long=$(head -c 200000 /dev/zero | tr '\0' '#')
 	run_bash $'echo $LINENO\necho $LINENO\n'"$long"
@@ -458,7 +458,7 @@ wrong_as_in_a_shell() {
 	is "$(result exit_code)" 127
 }
 
-@test "D3: a task whose command begins with - or + is not mistaken for an option" {
+@test "D3: a task command that begins with - or + is not mistaken for an option" {
 	boris
 	for command in -nosuch +x; do
 		start_task "$command"
@@ -468,7 +468,7 @@ wrong_as_in_a_shell() {
 	done
 }
 
-@test "D3: a function or alias named pwd does not affect the directory update" {
+@test "D3: a function or alias named pwd does not affect tracking of the working directory" {
 	mkdir d
 	boris
 	for command in 'pwd() { echo /; }; cd d' \
@@ -481,7 +481,7 @@ wrong_as_in_a_shell() {
 	done
 }
 
-@test "D3: in dash, a function or alias named pwd does not affect the directory update" {
+@test "D3: in dash, a function or alias named pwd does not affect tracking of the working directory" {
 	without_bash dash
 	boris --workdir=/home
 	for command in $'alias pwd="echo /"\ncd d' 'pwd() { echo /; }; cd d'; do
@@ -505,39 +505,39 @@ traps_as_in_a_shell() {
 	done
 }
 
-@test "D3: a command that sets traps or IFS exits as with bash -c" {
+@test "D3: a command that sets traps or IFS exits as it does under bash -c" {
 	boris
 	traps_as_in_a_shell "$PWD"
 }
 
-@test "D3: a command that sets traps or IFS exits as usual in dash and busybox ash" {
+@test "D3: in dash and busybox ash, a command that sets traps or IFS exits as usual" {
 	in_other_shells traps_as_in_a_shell
 }
 
-@test "D3: a command that removes its own directory exits as with bash -c" {
+@test "D3: a command that removes its own working directory exits as it does under bash -c" {
 	boris
 	matches_shell 'set -e -o posix; mkdir y; cd y; rmdir ../y; true'
 }
 
-@test "D3: a syntax error near a long word is reported as by bash -c" {
+@test "D3: a syntax error near a long word is reported the way bash -c reports it" {
 	boris
 	matches_shell "(:) $(head -c 5000 /dev/zero | tr '\0' a)"
 	matches_shell "(:) $(head -c 12000 /dev/zero | tr '\0' a)"
 }
 
-@test "D3: a syntax error near a very long word reveals no internals of boris" {
+@test "D3: a syntax error near a very long word does not reveal boris's internals" {
 	boris
 	run_bash "(:) $(head -c 100000 /dev/zero | tr '\0' a)"
 	is "$(grep -c __boris "$(plain stderr_file)")" 0
 }
 
-@test "D3: a syntax error message of another shell in the output is not changed" {
+@test "D3: another shell's syntax error message in the output is left unchanged" {
 	boris
 	run_bash '/bin/bash -c ")"; printf t >&2'
 	like "$(plain stderr)" '/bin/bash: -c: *t'
 }
 
-@test "D3: on a terminal, a syntax error message quotes only the line of the command" {
+@test "D3: on a terminal, a syntax error message quotes only the command's line" {
 	boris
 	run_bash 'echo one | )' '{"tty":true,"wait":60000}'
 	has "$(plain stdout)" '`echo one | )'
@@ -552,13 +552,13 @@ traps_as_in_a_shell() {
 		'set -f -C -o pipefail; false | true' 'set -o posix; echo hi'
 }
 
-@test "D3: an ERR trap runs as with bash -c" {
+@test "D3: an ERR trap runs as it does under bash -c" {
 	boris
 	all_as_in_a_shell 'trap "echo err" ERR; false; true' \
 		'set -E; trap "echo err" ERR; exec >&-; true'
 }
 
-@test "D3: the working directory is updated after set -x, set -v and set -euf" {
+@test "D3: the working directory is still tracked after set -x, set -v and set -euf" {
 	boris
 	run_bash 'set -x; cd /'
 	is "$(result stderr)" '"+ cd /\n"'
@@ -571,7 +571,7 @@ traps_as_in_a_shell() {
 	ends_in /
 }
 
-@test "D3: the working directory is updated after exec redirects the output" {
+@test "D3: the working directory is still tracked after exec redirects the shell's output" {
 	boris
 	run_bash 'exec >file 2>&1; echo hi; cd /; echo err >&2'
 	is "$(result stdout) $(result stderr)" '"" ""'
@@ -579,7 +579,7 @@ traps_as_in_a_shell() {
 	ends_in /
 }
 
-@test "D3: the working directory is updated after exec closes stdout and stderr" {
+@test "D3: the working directory is still tracked after exec closes stdout and stderr" {
 	boris
 	run_bash 'exec >&- 2>&-; cd /'
 	is "$(result stdout) $(result stderr) $(result exit_code)" '"" "" 0'
@@ -592,7 +592,7 @@ traps_as_in_a_shell() {
 		'exec >&2; echo out; echo err >&2'
 }
 
-@test "D3: the command's own EXIT trap runs as with bash -c" {
+@test "D3: the command's own EXIT trap runs as it does under bash -c" {
 	boris
 	all_as_in_a_shell 'trap "echo bye" EXIT; echo hi' \
 		'trap "echo bye \$?" EXIT; exit 3' \
@@ -600,7 +600,7 @@ traps_as_in_a_shell() {
 		'set -x; trap "echo bye" EXIT; exit 3'
 }
 
-@test "D3: the working directory is updated even if PATH, PWD or IFS is unset" {
+@test "D3: the working directory is still tracked even if PATH, PWD or IFS is unset or changed" {
 	mkdir d 'a b'
 	boris
 	for command in 'PATH=/nowhere; cd d' 'unset PATH; cd d' \
@@ -621,7 +621,7 @@ traps_as_in_a_shell() {
 	is "$(result stdout)" '"[]\n/home\n"'
 }
 
-@test "B2, D3: on a host without bash, commands behave as with sh -c" {
+@test "B2, D3: on a host without bash, commands behave as they do under sh -c" {
 	without_bash
 	boris --workdir=/home
 	all_as_in_a_shell 'echo hi # comment' $'cat <<X\nhi\nX' 'true &' \
@@ -647,7 +647,7 @@ traps_as_in_a_shell() {
 	ends_in /home
 }
 
-@test "B2, D3: on a host without bash, exec prevents the update of the working directory" {
+@test "B2, D3: on a host without bash, the working directory is not updated after exec" {
 	without_bash
 	boris --workdir=/home
 	run_bash 'cd d; exec cat'
@@ -668,7 +668,7 @@ tracks_name() {
 	ends_in "$PWD"
 }
 
-@test "D4: the name of the working directory can contain blanks, quotes and newlines" {
+@test "D4: the name of the working directory can contain spaces, quotes and newlines" {
 	boris
 	for name in 'a b' ' ' "it's \"here\"" '$(touch x)`y`' 'back\slash' \
 		'*' '%s%n' 'trailing\' \
@@ -684,7 +684,7 @@ tracks_name() {
 	done
 }
 
-@test "D4: the name of the working directory can contain bytes that are not UTF-8" {
+@test "D4: the name of the working directory can contain bytes that are not valid UTF-8" {
 	boris
 	for name in $'\xff' $'a\xc3'; do
 		tracks_name "$name"
@@ -693,14 +693,14 @@ tracks_name() {
 	is "$(plain cwd)" "$PWD/it/"$'a\xef\xbf\xbd'
 }
 
-@test "D4: a directory above the working directory can have a name that ends with a newline" {
+@test "D4: the name of a directory above the working directory can end with a newline" {
 	boris
 	mkdir -p it/$'a\n/b'
 	run_bash "cd '$PWD/it/a"$'\n\'/b'
 	ends_in "$PWD/it/"$'a\n/b'
 }
 
-@test "D4: the path of the working directory can have 2,000 bytes" {
+@test "D4: the path of the working directory can be 2,000 bytes long" {
 	boris
 	name=$(head -c 200 /dev/zero | tr '\0' x)
 	run_bash "for i in {1..10}; do mkdir $name; cd $name; done"
@@ -719,7 +719,7 @@ enter_removed_directory() {
 	rmdir d
 }
 
-@test "D5: if the working directory was removed, the error names it and the --workdir directory" {
+@test "D5: the error about a removed working directory names both it and the --workdir directory" {
 	enter_removed_directory
 	run_bash 'touch ran'
 	is_tool_error "*$PWD/d*"
@@ -727,7 +727,7 @@ enter_removed_directory() {
 	[ ! -e w/ran ]
 }
 
-@test "D5: if the working directory was removed, starting a task fails with the same error" {
+@test "D5: starting a task fails with an error if the working directory has been removed" {
 	enter_removed_directory
 	run_bash 'touch ran' '{"run_in_background":true}'
 	is_tool_error "*$PWD/d*"
@@ -735,7 +735,7 @@ enter_removed_directory() {
 	[ ! -e w/ran ]
 }
 
-@test "D5: after the error about a removed directory, commands start in --workdir" {
+@test "D5: after the error about a removed directory, commands start in the --workdir directory" {
 	enter_removed_directory
 	run_bash true
 	is_tool_error "*$PWD/d*"
@@ -743,7 +743,7 @@ enter_removed_directory() {
 	is "$(plain stdout)" "$PWD/w"
 }
 
-@test "D5: commands start in / if the --workdir directory was removed as well" {
+@test "D5: commands start in / if the working and --workdir directories have both been removed" {
 	mkdir -p w/d
 	boris --workdir=w
 	run_bash 'cd d'
@@ -754,20 +754,20 @@ enter_removed_directory() {
 	is "$(plain stdout)" /
 }
 
-@test "D5: an absolute cwd works even if the working directory was removed" {
+@test "D5: an absolute cwd works even if the working directory has been removed" {
 	mkdir e
 	enter_removed_directory
 	run_bash pwd '{"cwd":"'"$PWD/e"'"}'
 	is "$(plain stdout)" "$PWD/e"
 }
 
-@test "D5: a relative cwd is rejected if the working directory was removed" {
+@test "D5: a relative cwd is rejected if the working directory has been removed" {
 	enter_removed_directory
 	run_bash 'touch ran' '{"cwd":"f"}'
 	is_tool_error "*$PWD/d*the next command starts in $PWD/w"
 }
 
-@test "D5: a command can remove its own directory" {
+@test "D5: a command can remove its own working directory" {
 	boris
 	run_bash "mkdir d; cd d; rmdir ../d; echo hi"
 	is "$(result stdout) $(get result isError)" '"hi\n" false'
@@ -808,7 +808,7 @@ enter_removed_directory() {
 	is "$(plain stdout)" "$PWD"
 }
 
-@test "D7: the argument cwd applies to only one call" {
+@test "D7: the cwd argument applies only to the call it is given in" {
 	mkdir -p d/e
 	boris
 	run_bash pwd '{"cwd":"'"$PWD/d/e"'"}'
@@ -829,7 +829,7 @@ keeps_directory() {
 	is "$(plain stdout)" "$PWD/d"
 }
 
-@test "D7: a command with the argument cwd does not change the working directory" {
+@test "D7: a command with a cwd argument does not change the working directory" {
 	mkdir -p d/e
 	boris
 	run_bash 'cd d'
@@ -842,7 +842,7 @@ keeps_directory() {
 	done
 }
 
-@test "D7: a task or a command that times out does not change the directory if cwd is given" {
+@test "D7: a task or timed-out command with a cwd argument does not change the working directory" {
 	mkdir -p d/e
 	boris
 	run_bash 'cd d'
@@ -855,7 +855,7 @@ keeps_directory() {
 	done
 }
 
-@test "D7: the description of bash explains the argument cwd" {
+@test "D7: the description of bash explains the cwd argument" {
 	boris
 	ask tools/list
 	description=$(get -s result tools 0 description)
@@ -863,13 +863,13 @@ keeps_directory() {
 	has "$description" 'Calls with an absolute cwd run in parallel'
 }
 
-@test "D7: the exit codes of a pipeline are noted even with the argument cwd" {
+@test "D7: the exit codes of a pipeline are noted even if cwd is given" {
 	boris
 	run_bash 'false | true' '{"cwd":"/"}'
 	like "$(plain note)" 'exit codes of the last pipeline: 1 0'
 }
 
-@test "D7: the first result of a call without cwd shows the working directory" {
+@test "D7: the first result of a call without cwd states the working directory" {
 	boris
 	run_bash pwd '{"cwd":"/"}'
 	lacks "$(text)" 'cwd: '
@@ -900,7 +900,7 @@ not_run() {
 	like "$(text)" '*the command was not run*'
 }
 
-@test "D7: the error about a cwd that is not a directory names it" {
+@test "D7: the error about a cwd that is not a directory gives its path" {
 	mkdir d
 	touch d/file
 	boris
@@ -923,13 +923,13 @@ not_run() {
 	[ ! -e ran ]
 }
 
-@test "D7: a cwd of more than 4096 bytes is rejected" {
+@test "D7: a cwd longer than 4096 bytes is rejected" {
 	boris
 	run_bash pwd '{"cwd":"/'"$(printf '%05000d' 0)"'"}'
 	is_tool_error '*at most 4096 bytes*'
 }
 
-@test "D7: the error about a cwd with ~ or a variable says that these are not expanded" {
+@test "D7: the error about a cwd with a ~ or a variable says that these are not expanded" {
 	boris
 	for name in '~' '~/x' '~root' '$HOME' '/x/$USER/y' 'a$b/c'; do
 		run_bash 'touch ran' '{"cwd":"'"$name"'"}'
@@ -940,14 +940,14 @@ not_run() {
 	[ ! -e ran ]
 }
 
-@test "D7: the name of a cwd can contain a dollar sign" {
+@test "D7: a cwd path can contain a dollar sign" {
 	mkdir 'a$b'
 	boris
 	run_bash pwd '{"cwd":"a$b"}'
 	is "$(plain stdout)" "$PWD/a\$b"
 }
 
-@test "D7: the error about a cwd with ~ in the middle does not mention expansion" {
+@test "D7: the error about a cwd with a ~ in the middle does not mention tilde expansion" {
 	boris
 	run_bash true '{"cwd":"/no/~/place"}'
 	is_tool_error '*/no/~/place*'

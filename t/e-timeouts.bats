@@ -53,7 +53,7 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 	is "$(plain stdout)" "$pid $pid $pid"
 }
 
-@test "E1: a SIGTERM that boris receives while it starts a command is not lost" {
+@test "E1: a SIGTERM that boris receives while starting a command is not lost" {
 	for i in 1 2 3 4 5 6; do
 		boris
 		call_bash 'read <gate'
@@ -63,7 +63,7 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 	done
 }
 
-@test "E1: a cancellation that boris receives while it starts a command is not lost" {
+@test "E1: a cancellation that boris receives while starting a command is not lost" {
 	boris
 	for i in 1 2 3 4 5 6; do
 		call_bash 'read <gate'
@@ -75,7 +75,7 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "E1: a command inherits no descriptors except stdin, stdout, stderr and one pipe" {
+@test "E1: a command inherits only stdin, stdout, stderr and one pipe" {
 	needs_linux
 	boris
 	start_task 'read <gate'
@@ -126,7 +126,7 @@ READ_STAT='read -r pid name state parent group session rest </proc/$$/stat'
 	is "$(result status) $(result timed_out)" '"completed" '
 }
 
-@test "E2: a timeout terminates the children and grandchildren of the command" {
+@test "E2: a timeout terminates the command's children and grandchildren" {
 	boris
 	cat >processes <<-'END'
 	(bash -c 'echo $$ >b; read <gate; true' & echo $BASHPID >a; read <gate) &
@@ -162,7 +162,7 @@ STUBBORN_CHILD='(trap "" TERM; echo $BASHPID >pid; read <gate) & read <gate'
 	is_gone pid
 }
 
-@test "E2: a timeout terminates a stopped command without delay" {
+@test "E2: a command stopped by a signal is terminated immediately when its timeout expires" {
 	boris
 	start_timer
 	run_bash 'kill -STOP $$; echo no' "$(timeout_of 200)"
@@ -195,7 +195,7 @@ times_out_despite_far() {
 		'setsid sh -c "echo \$\$ >far; exec sleep 600" & read <gate'
 }
 
-@test "E2: a child that is forked in a SIGTERM handler also receives SIGTERM" {
+@test "E2: a child forked in a SIGTERM handler also receives SIGTERM" {
 	boris
 	start_timer
 	run_bash 'fork() {
@@ -284,29 +284,29 @@ leftovers_are_noted() {
 	has "$reply" 'left processes'
 }
 
-@test "E2: timeouts work if /proc belongs to another pid namespace" {
+@test "E2: timeouts work even if /proc belongs to another PID namespace" {
 	start_in unshare --pid --fork --kill-child
 	timeouts_work
 }
 
-@test "E2: timeouts work if /proc is not mounted" {
+@test "E2: timeouts work even if /proc is not mounted" {
 	start_without_proc
 	timeouts_work
 }
 
-@test "E2: timeouts work if /proc/loadavg does not contain the last pid" {
+@test "E2: timeouts work even if /proc/loadavg does not contain the most recent pid" {
 	start_with_loadavg '0.00 0.00 0.00 0/0 0'
 	leftovers_are_noted
 	timeouts_work
 }
 
-@test "E2: timeouts work if /proc/loadavg is empty" {
+@test "E2: timeouts work even if /proc/loadavg is empty" {
 	start_with_loadavg ''
 	leftovers_are_noted
 	timeouts_work
 }
 
-@test "E4, E7: without free descriptors, no processes are reported as left running" {
+@test "E4, E7: if no file descriptors are available, no processes are reported as left running" {
 	needs prlimit
 	needs_plain
 	boris
@@ -372,7 +372,7 @@ start_with_pids() {
 	boris
 }
 
-@test "E3: a new process whose pid is that of an old process group receives no signal" {
+@test "E3: a new process that reuses the pid of an old process group does not receive a signal" {
 	start_with_pids
 	run_bash 'sleep 600 & echo $! >child; echo $$ >number'
 	run_bash 'kill "$(cat child)"'
@@ -395,7 +395,7 @@ start_with_pids() {
 
 # --- E4: processes that a command leaves running
 
-@test "E4: the result is returned when the shell exits, even if a child is running" {
+@test "E4: the result is returned when the shell exits, even if a child is still running" {
 	boris
 	start_timer
 	run_bash 'sleep 600 & echo $! >child; echo hi'
@@ -404,7 +404,7 @@ start_with_pids() {
 	is_running child
 }
 
-@test "E4: the result is returned when the shell exits, even if a setsid process is running" {
+@test "E4: the result is returned when the shell exits, even if a setsid process is still running" {
 	needs setsid
 	boris
 	start_timer
@@ -438,7 +438,7 @@ start_with_pids() {
 	kill "$(cat child)"
 }
 
-@test "E4: a process left running can print 3 MB without blocking" {
+@test "E4: a process that a command left running can print 3 MB without blocking" {
 	boris
 	run_bash '(read <gate; head -c 3000000 /dev/zero
 		head -c 300000 /dev/zero >&2; echo x >done) & echo hi'
@@ -447,7 +447,7 @@ start_with_pids() {
 	await_file done
 }
 
-@test "E4: the output of a process left running does not appear in later results" {
+@test "E4: output of a process that a command left running does not appear in later results" {
 	boris
 	run_bash '(read <gate; echo late; echo late >&2; echo x >done) & echo hi'
 	release
@@ -456,7 +456,7 @@ start_with_pids() {
 	is "$(result stdout) $(result stderr)" '"next\n" ""'
 }
 
-@test "E4: the result contains all output that was printed before the shell exited" {
+@test "E4: the result contains all output printed before the shell exited" {
 	boris
 	run_bash 'sleep 600 & head -c 29000 /dev/zero | tr "\0" a; printf b'
 	is "$(plain stdout | wc -c | tr -d ' ')" 29001
@@ -495,7 +495,7 @@ hand_over() {
 	is "$(result stdout)" '"one\ntwo\n"'
 }
 
-@test "E5: a note says how to stop a command that became a task" {
+@test "E5: a note explains how to stop a command that was turned into a task" {
 	boris --on-timeout=background
 	run_bash 'read <gate' '{"timeout":1000}'
 	note="the command timed out after 1000 ms and keeps running as task"
@@ -506,7 +506,7 @@ hand_over() {
 	has "$(plain note)" '; timeout is in milliseconds; wait for it '
 }
 
-@test "E5: a command that became a task does not change the working directory" {
+@test "E5: a command that was turned into a task does not change the working directory" {
 	mkdir d
 	export BORIS_ON_TIMEOUT=background
 	boris
@@ -518,7 +518,7 @@ hand_over() {
 	is "$(plain stdout)" "$PWD"
 }
 
-@test "E5: the next command runs while a command that became a task is still running" {
+@test "E5: the next command runs while a command that was turned into a task is still running" {
 	boris --on-timeout=background
 	hand_over 'read <gate'
 	run_bash 'echo next'
@@ -544,7 +544,7 @@ start_ten_tasks() {
 	done
 }
 
-@test "E5: a command is terminated by its timeout if ten tasks are already running" {
+@test "E5: with ten tasks already running, a command is terminated when its timeout expires" {
 	boris --on-timeout=background
 	start_ten_tasks
 	run_bash 'echo $$ >pid; echo hi; read <gate' "$(timeout_of 200)"
@@ -582,7 +582,7 @@ echo so far; echo x >mark; read <gate; echo end"
 	unanswered $long
 }
 
-@test "E6: the note about a request that timed out in the client appears only once" {
+@test "E6: the note about a request that the client timed out appears only once" {
 	boris
 	call_bash 'echo x >mark; read <gate'
 	await_file mark
@@ -624,7 +624,7 @@ cancel_with() {
 	done
 }
 
-@test "E6: a command is terminated if its request times out while ten tasks are running" {
+@test "E6: with ten tasks already running, a command is terminated if its request times out" {
 	boris
 	start_ten_tasks
 	call_bash 'echo so far; echo x >mark; read <never'
@@ -643,7 +643,7 @@ task_output and task_id ????????: echo so far; *"
 'running, which is the maximum'
 }
 
-@test "E6: output can be read if the client times out while the command is being terminated" {
+@test "E6: if the client times out while a command is being terminated, its output can still be read" {
 	boris
 	call_bash 'trap "echo bye; echo x >mark; read <gate; exit 3" TERM
 		echo hi; read <never' '{"timeout":300}'
@@ -659,7 +659,7 @@ task_output and task_id ????????: echo so far; *"
 	is "$(result status) $(result stdout)" '"timed_out" "hi\nbye\n"'
 }
 
-@test "E6: a queued command is not run if its request times out in the client" {
+@test "E6: a queued command is not run if the client's request times out" {
 	boris
 	call_bash 'echo x >first; read <gate'
 	first=$id
@@ -719,7 +719,7 @@ abandon_queued() {
 	sync_server
 }
 
-@test "E6: boris reports at most ten queued commands whose requests timed out" {
+@test "E6: boris lists at most ten queued commands whose requests have timed out" {
 	boris
 	call_bash 'echo x >first; read <gate'
 	await_file first
@@ -739,7 +739,7 @@ abandon_queued() {
 	! compgen -G 'ran*'
 }
 
-@test "E6: a note names the new task if the request to start it timed out in the client" {
+@test "E6: if the client's request to start a task times out, a note names the new task" {
 	boris
 	call_bash 'echo x >mark; read <gate' \
 		'{"run_in_background":true,"wait":60000}'
@@ -751,7 +751,7 @@ task ????????: echo x >mark; read <gate"
 	release
 }
 
-@test "E6: a task_output request that times out in the client causes no note" {
+@test "E6: a task_output request that the client times out does not produce a note" {
 	boris
 	start_task 'read <gate'
 	call task_output '{"task_id":"'"$task"'","wait":60000}'
@@ -761,7 +761,7 @@ task ????????: echo x >mark; read <gate"
 	is_running "$pid"
 }
 
-@test "E6: a queued edit is not made if its request times out in the client" {
+@test "E6: a queued edit is not applied if the client's request times out" {
 	boris --edit
 	call_bash 'echo x >first; read <gate'
 	first=$id
@@ -798,7 +798,7 @@ limit_descriptors() {
 	prlimit --pid "$server" --nofile=$1:
 }
 
-@test "E7: if the limit on open files is too low, the error gives the limit" {
+@test "E7: if the limit on open files is too low, the error states the limit" {
 	wrap=(sh -c 'ulimit -n 10; exec "$@"' sh)
 	boris
 	run_bash true
@@ -822,7 +822,7 @@ limit_descriptors() {
 	[ ! -e ran ]
 }
 
-@test "E7: a call that fails because descriptors are exhausted leaks no descriptor" {
+@test "E7: a call that fails because descriptors are exhausted does not leak descriptors" {
 	needs prlimit
 	needs_plain
 	boris
@@ -865,7 +865,7 @@ start_without_processes() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "E7: a call fails with an error if there is not enough memory for its stdin" {
+@test "E7: a call fails with an error if there is not enough memory for its stdin data" {
 	needs prlimit
 	needs_plain
 	boris
@@ -904,7 +904,7 @@ send_in_two() {
 	printf '%s\n' "$2" >&7
 }
 
-@test "E7: with little memory, a message that is received in two parts is answered" {
+@test "E7: when memory is low, a message received in two parts is answered" {
 	for kib in 3500 5000 8000 14000; do
 		small_host $kib || continue
 		boris
@@ -931,7 +931,7 @@ send_big_ping() {
 	read_reply
 }
 
-@test "E7: the error about a message that is too large for memory has the id of the request" {
+@test "E7: the error for a message too large for memory includes the request id" {
 	small_host 14000
 	boris
 	send_big_ping 14000000
@@ -939,7 +939,7 @@ send_big_ping() {
 	sync_server
 }
 
-@test "E7: an out-of-memory error contains the id of the request" {
+@test "E7: an out-of-memory error includes the request id" {
 	for kib in {3200..6400..200}; do
 		small_host $kib || continue
 		boris
@@ -951,7 +951,7 @@ send_big_ping() {
 	done
 }
 
-@test "E7: a call is answered even if its log record does not fit into memory" {
+@test "E7: a call is answered even if its log record does not fit in memory" {
 	text=$(printf '\\u0001%.0s' {1..50000})
 	params='{"name":"bash","arguments":{"command":": #'$text'"}}'
 	for kib in {3000..6000..250}; do
@@ -973,7 +973,7 @@ call_often() {
 	seq "$2" | sed "s|.*|$line,\"params\":$params}|" >&7
 }
 
-@test "E7: boris rejects further calls before queued calls exhaust the memory" {
+@test "E7: boris rejects further calls before queued calls exhaust memory" {
 	small_host 5000 || skip 'boris needs more'
 	boris
 	call_bash 'echo x >begun; read <gate'
@@ -987,7 +987,7 @@ call_often() {
 	wait $! || :
 }
 
-@test "E7: long output does not exhaust the memory" {
+@test "E7: long output does not exhaust memory" {
 	for kib in {3000..6000..500}; do
 		small_host $kib || continue
 		boris
@@ -1018,7 +1018,7 @@ filter_with_failures() {
 	wrap=("${before[@]}")
 }
 
-@test "E7: boris exits with status 1 and one line on stderr if a small allocation fails" {
+@test "E7: boris prints one line on stderr and exits with status 1 if a small allocation fails" {
 	needs_plain
 	needs strace
 	strace -o /dev/null true || skip 'nothing can be traced here'
@@ -1041,7 +1041,7 @@ filter_with_failures() {
 	is $status 0
 }
 
-@test "E7: the error about a missing shell gives the system's reason" {
+@test "E7: the error about a missing shell includes the system's error message" {
 	without_bash
 	boris
 	run_bash 'echo hi'
@@ -1107,7 +1107,7 @@ reaped_within() {
 	within $(($1 * 1000))
 }
 
-@test "E8: the shell is reaped at most 10 s after the last process that it left running" {
+@test "E8: the shell is reaped within 10 s after the last process that it left running has exited" {
 	needs_linux
 	use_fast_clock
 	boris
@@ -1143,7 +1143,7 @@ of_process_1() {
 	isnt "$second" ''
 }
 
-@test "E8: as process 1 of a container, boris reaps orphaned processes" {
+@test "E8: as PID 1 in a container, boris reaps orphaned processes" {
 	as_process_1
 	needs setsid
 	boris
@@ -1156,7 +1156,7 @@ of_process_1() {
 	eventually no_zombies
 }
 
-@test "E8: as process 1 of a container, boris returns the exit codes of its commands" {
+@test "E8: as PID 1 in a container, boris returns the exit codes of its commands" {
 	as_process_1
 	needs setsid
 	boris
@@ -1167,7 +1167,7 @@ of_process_1() {
 	is "$(result exit_code)" 4
 }
 
-@test "E8: process 1 forwards SIGTERM, SIGINT and SIGHUP to its child boris" {
+@test "E8: as PID 1, boris forwards SIGTERM, SIGINT and SIGHUP to its boris child" {
 	as_process_1
 	# The tests may run under nohup.
 	[ -z "$(trap -p HUP)" ] || wrap=(env --default-signal=HUP "${wrap[@]}")
@@ -1185,13 +1185,13 @@ of_process_1() {
 	done
 }
 
-@test "E8: process 1 exits with the exit status of its child boris" {
+@test "E8: as PID 1, boris exits with the exit status of its boris child" {
 	as_process_1
 	filter --no-such-option </dev/null
 	is $status 2
 }
 
-@test "E8, L3: process 1 does not wait for processes started with setsid" {
+@test "E8, L3: as PID 1, boris does not wait for processes started with setsid" {
 	as_process_1
 	needs setsid
 	boris
@@ -1204,7 +1204,7 @@ of_process_1() {
 	is $status 0
 }
 
-@test "E8: commands can clean up after the child boris of process 1 was killed" {
+@test "E8: commands can clean up after the boris child of PID 1 is killed" {
 	as_process_1
 	boris
 	start_task "trap 'echo bye >bye; exit' TERM; echo x >mark; read <gate"
@@ -1217,7 +1217,7 @@ of_process_1() {
 	is "$(cat bye)" bye
 }
 
-@test "E8: after a second signal, process 1 still waits until commands have cleaned up" {
+@test "E8: after a second signal, PID 1 still waits for commands to clean up" {
 	as_process_1
 	boris
 	start_task "trap 'trap : TERM; echo x >term; read -t 2 <>never
@@ -1259,13 +1259,13 @@ needs_own_score() {
 	most "$own" 499 || skip 'raised already'
 }
 
-@test "E10: commands get an oom_score_adj of 500, and boris keeps its own" {
+@test "E10: commands run with an oom_score_adj of 500, while boris's own is unchanged" {
 	needs_own_score
 	boris
 	eventually scores_are "500 $own $own"
 }
 
-@test "E10: tasks and commands on a terminal get an oom_score_adj of 500" {
+@test "E10: tasks and commands on a terminal run with an oom_score_adj of 500" {
 	needs_own_score
 	boris
 	start_task 'cat /proc/self/oom_score_adj'
@@ -1275,7 +1275,7 @@ needs_own_score() {
 	has "$(plain stdout)" 500
 }
 
-@test "E10: with --write and --hide, commands also get an oom_score_adj of 500" {
+@test "E10: with --write or --hide, commands also run with an oom_score_adj of 500" {
 	needs_own_score
 	mkdir secret
 	for fence in --write=. --hide=secret; do
@@ -1287,7 +1287,7 @@ needs_own_score() {
 	done
 }
 
-@test "E10: an inherited oom_score_adj above 500 is not changed" {
+@test "E10: an inherited oom_score_adj above 500 is left unchanged" {
 	needs_own_score
 	wrap=(sh -c 'echo 700 >/proc/self/oom_score_adj; exec "$0" "$@"')
 	boris
@@ -1320,7 +1320,7 @@ fastest_hundred() {
 	done | sort -n | head -n 1
 }
 
-@test "E9, L1: 300 processes left running delay neither calls nor the exit of boris" {
+@test "E9, L1: 300 processes left running do not delay calls or boris's exit" {
 	needs_plain
 	boris
 	run_hundred true >/dev/null
@@ -1342,7 +1342,7 @@ leave_twenty_running() {
 	done
 }
 
-@test "E9: commands inherit no pipes of earlier commands that left processes running" {
+@test "E9: commands do not inherit pipes from earlier commands that left processes running" {
 	needs_linux
 	boris
 	count='ls -l /proc/self/fd | grep -c "pipe\|socket"'
@@ -1353,7 +1353,7 @@ leave_twenty_running() {
 	is "$(result stdout)" "$before"
 }
 
-@test "E9: commands work normally while processes of twenty earlier commands are left running" {
+@test "E9: commands work normally while processes left by twenty earlier commands are still running" {
 	boris
 	leave_twenty_running
 	run_bash 'cat; pwd' "{\"stdin\": \"in \", \"cwd\": \"$PWD\"}"
@@ -1438,7 +1438,7 @@ delays_only_itself() {
 	noted_stuck
 }
 
-@test "E11: a working directory on a hung mount delays no other request" {
+@test "E11: a working directory on a hung mount does not delay other requests" {
 	use_fast_clock
 	mkdir mnt
 	boris
@@ -1452,7 +1452,7 @@ delays_only_itself() {
 	is "$(plain stdout)" "$PWD/mnt"
 }
 
-@test "E11: a working directory replaced by a link to a hung mount delays no other request" {
+@test "E11: a working directory replaced by a link to a hung mount does not delay other requests" {
 	use_fast_clock
 	mkdir d e
 	ln -s e link
@@ -1471,7 +1471,7 @@ delays_only_itself() {
 	done
 }
 
-@test "E11: a --workdir directory on a hung mount delays no other request" {
+@test "E11: a --workdir directory on a hung mount does not delay other requests" {
 	use_fast_clock
 	mount_files
 	boris --workdir="$PWD/mnt"
@@ -1481,7 +1481,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11: a working directory on a hung mount of another namespace delays no other request" {
+@test "E11: a working directory on a hung mount in another namespace does not delay other requests" {
 	use_fast_clock
 	private=(unshare --mount --propagation private)
 	"${private[@]}" true || skip 'no mount namespaces here'
@@ -1494,7 +1494,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11: a command whose cwd is on a hung mount delays no other request" {
+@test "E11: a command whose cwd is on a hung mount does not delay other requests" {
 	use_fast_clock
 	mount_files
 	boris
@@ -1520,7 +1520,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11: starting a task on a hung mount returns after a second" {
+@test "E11: a call that starts a task on a hung mount returns after one second" {
 	mount_files
 	boris
 	hang_mount
@@ -1535,7 +1535,7 @@ delays_only_itself() {
 	[ ! -e ran ]
 }
 
-@test "E11: a task that waits for a hung mount is not run after kill_pid" {
+@test "E11: kill_pid prevents a task blocked on a hung mount from running" {
 	use_fast_clock
 	mount_files
 	boris
@@ -1553,7 +1553,7 @@ delays_only_itself() {
 	[ ! -e ran ]
 }
 
-@test "E11, D7: a task that waits for a hung mount does not delay the start of another task" {
+@test "E11, D7: a task blocked on a hung mount does not delay the start of another task" {
 	mount_files
 	boris
 	hang_mount
@@ -1567,7 +1567,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11: if the cwd of a task on a slow mount does not exist, the result of the task is an error" {
+@test "E11: if a task's cwd on a slow mount does not exist, the task's result is an error" {
 	mount_files
 	boris
 	hang_mount
@@ -1581,7 +1581,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11, E12: the log names child processes that are blocked by a hung mount" {
+@test "E11, E12: the log names child processes that are blocked on a hung mount" {
 	use_fast_clock
 	mount_files
 	boris --log="$PWD/log"
@@ -1593,7 +1593,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11, E12: at exit, boris reports child processes that are blocked by a hung mount" {
+@test "E11, E12: at exit, boris reports child processes that are blocked on a hung mount" {
 	use_fast_clock
 	mount_files
 	boris
@@ -1608,7 +1608,7 @@ delays_only_itself() {
 	: >err
 }
 
-@test "E11: a command with a cwd elsewhere runs while the working directory hangs" {
+@test "E11: a command with another cwd runs while the working directory is on a hung mount" {
 	use_fast_clock
 	mount_files
 	boris
@@ -1622,7 +1622,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11: boris exits on SIGTERM while a command waits for a hung mount" {
+@test "E11: boris exits on SIGTERM while a command is blocked on a hung mount" {
 	mount_files
 	boris
 	start_task 'echo $$ >pid; sleep 600'
@@ -1641,7 +1641,7 @@ delays_only_itself() {
 	eventually has_no_processes
 }
 
-@test "E11: if boris is killed, tasks are terminated while a command waits for a hung mount" {
+@test "E11: if boris is killed while a command is blocked on a hung mount, its tasks are terminated" {
 	mount_files
 	boris
 	start_task 'echo $$ >pid; sleep 600'
@@ -1656,7 +1656,7 @@ delays_only_itself() {
 	eventually has_no_processes
 }
 
-@test "E11: a program on a terminal that reads from a hung mount delays no other request" {
+@test "E11: a terminal program that reads from a hung mount does not delay other requests" {
 	mount_files
 	boris
 	start_on_terminal 'exec 3<mnt/file; echo x >a; read y; head -c 9 <&3'
@@ -1761,7 +1761,7 @@ gone_pid() {
 	! grep -qs '^State:[^Z]*$' "/proc/$1/status"
 }
 
-@test "E12: after a timeout, a note names a process of another user that could not be killed" {
+@test "E12: after a timeout, a note names another user's process that could not be killed" {
 	as_user
 	boris
 	run_bash './asroot sleep 60' '{"timeout":1000}'
@@ -1775,7 +1775,7 @@ gone_pid() {
 	end_survivor
 }
 
-@test "E12: if the shell of a command cannot be killed, the result has no exit code" {
+@test "E12: if a command's shell cannot be killed, the result does not contain an exit code" {
 	as_user
 	boris
 	run_bash 'echo start; exec ./asroot sleep 60' '{"timeout":1000}'
@@ -1787,7 +1787,7 @@ gone_pid() {
 	end_survivor
 }
 
-@test "E12: the status of a task that kill_pid cannot terminate remains running" {
+@test "E12: a task that kill_pid cannot terminate keeps the status running" {
 	as_user
 	boris
 	start_task 'echo start; exec ./asroot sh -c "read x <gate; echo end"'
@@ -1808,7 +1808,7 @@ gone_pid() {
 	is "$(plain stdout) $(result note)" $'start\nend '
 }
 
-@test "E12: kill_pid terminates the other processes if one belongs to another user" {
+@test "E12: kill_pid terminates a task's other processes even if one belongs to another user" {
 	as_user
 	boris
 	start_task './asroot sh -c "echo >root; exec sleep 60" &
@@ -1840,7 +1840,7 @@ gone_pid() {
 	end_survivor
 }
 
-@test "E12: a process of another user that exits after its child was killed is not reported" {
+@test "E12: another user's process that exits once its child is killed is not reported" {
 	as_user
 	boris
 	run_bash './asroot sh -c "setpriv --reuid=47115 sleep 60; true"' \
@@ -1850,7 +1850,7 @@ gone_pid() {
 	most "$(result elapsed_ms)" 3000
 }
 
-@test "E12: the status of a task that its timeout cannot terminate is timed_out" {
+@test "E12: a task that survives its timeout has the status timed_out" {
 	as_user
 	boris
 	start_task 'exec ./asroot sleep 60' '{"timeout":1000}'
@@ -1871,7 +1871,7 @@ cancel_survivor() {
 	cancel $id
 }
 
-@test "E12, E6: if a cancelled command could not be killed, the next result names its process" {
+@test "E12, E6: if a cancelled command cannot be killed, the next result names its process" {
 	as_user
 	boris
 	cancel_survivor pid
@@ -1884,7 +1884,7 @@ pid $(<pid) belongs to another user"
 	end_survivor
 }
 
-@test "E12, K3: if two cancelled commands could not be killed, each of the next results names one" {
+@test "E12, K3: if two cancelled commands cannot be killed, the next two results name one each" {
 	as_user
 	boris
 	cancel_survivor pid1
@@ -1934,7 +1934,7 @@ pid $(<pid) belongs to another user"
 	end_survivor
 }
 
-@test "E12, A1: the log names a process of another user that could not be killed" {
+@test "E12, A1: the log names another user's process that could not be killed" {
 	as_user
 	boris --log="$PWD/log"
 	run_bash './asroot sleep 60' '{"timeout":1000}'
@@ -1986,7 +1986,7 @@ thaw() {
 	eventually rmdir "$freezer"
 }
 
-@test "E12: a process that survives SIGKILL is reported as running by kill_pid" {
+@test "E12: kill_pid reports a process that survives SIGKILL as running" {
 	start_frozen
 	run_tool bash '{"kill_pid":'"$pid"'}'
 	is "$(result status) $(result exit_code)" '"running" '

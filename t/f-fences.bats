@@ -131,7 +131,7 @@ STEALING_FAILED='@(Operation not permitted|Function not implemented)'
 
 # --- F1: --write
 
-@test "F1: with --write, commands can write in the given directory and the temporary directory" {
+@test "F1: with --write, commands can write to the given directory and the temporary directory" {
 	needs_landlock
 	boris --write=in
 	works 'echo a >in/a' 'echo b >>in/a' 'mkdir -p in/d/e' 'mv in/a in/d/e/b' \
@@ -142,20 +142,20 @@ STEALING_FAILED='@(Operation not permitted|Function not implemented)'
 	is "$(cat in/c; echo .)" a.
 }
 
-@test "F1: with --write, boris can save long output in a file" {
+@test "F1: with --write, boris can save long output to a file" {
 	needs_landlock
 	boris --write=in
 	run_bash 'head -c 40000 /dev/zero | tr "\0" a'
 	is "$(wc -c <"$(plain stdout_file)")" 40000
 }
 
-@test "F1: with --write, commands cannot change files outside of the given directory" {
+@test "F1: with --write, commands cannot change files outside the writable directory" {
 	needs_landlock
 	boris --write=in
 	only_in_is_writable
 }
 
-@test "F1: with --write, truncate(2) fails outside of the given directory" {
+@test "F1: with --write, truncate(2) fails outside the writable directory" {
 	needs_landlock
 	needs perl
 	boris --write=in
@@ -181,7 +181,7 @@ write_overlay() {
 	mkdir up
 }
 
-@test "F1: with --write, an overlay mount cannot empty a directory outside of the given one" {
+@test "F1: with --write, an overlay mount cannot be used to empty a directory outside the writable one" {
 	needs_landlock
 	needs perl
 	case $(uname -m) in x86_64) unshare=272 ;; *) unshare=97 ;; esac
@@ -198,7 +198,7 @@ write_overlay() {
 	test -e out/work/file
 }
 
-@test "F1: with --write, root can neither mount file systems nor create devices" {
+@test "F1: with --write, root cannot mount file systems or create devices" {
 	needs_landlock
 	needs_root
 	needs mount mknod unshare
@@ -209,7 +209,7 @@ write_overlay() {
 		'mknod in/disk b 7 0' 'echo 0 >/proc/sys/kernel/printk'
 }
 
-@test "F1: with --write, files outside of the given directory can be read and executed" {
+@test "F1: with --write, files outside the writable directory can be read and executed" {
 	needs_landlock
 	printf '#!/bin/sh\ncat "$0" >in/copy\n' >out/program
 	chmod 755 out/program
@@ -237,7 +237,7 @@ write_overlay() {
 	is "$(plain stdout)" '50 200'
 }
 
-@test "F1: with --write, git, cc and sqlite3 work in the given directory" {
+@test "F1: with --write, git, cc and sqlite3 work in the writable directory" {
 	needs_landlock
 	unset "${!GIT_@}" # Git sets some of them for its hooks.
 	boris --write=in
@@ -264,7 +264,7 @@ write_overlay() {
 	fails 'echo x >no/a'
 }
 
-@test "F1: BORIS_WRITE sets a directory like --write" {
+@test "F1: BORIS_WRITE makes a directory writable, as --write does" {
 	needs_landlock
 	mkdir -p 'also this'
 	BORIS_WRITE='also this' boris
@@ -291,7 +291,7 @@ write_overlay() {
 	is "$(ls out)" file
 }
 
-@test "F1: --write restricts commands of every session and stateless client over HTTP" {
+@test "F1: over HTTP, --write restricts the commands of every session and stateless client" {
 	needs_landlock
 	start_http --write=in
 	open_session a b
@@ -308,7 +308,7 @@ write_overlay() {
 	is "$(ls out)" file
 }
 
-@test "F1: with --write, set-user-ID programs such as su give commands no privileges" {
+@test "F1: with --write, set-user-ID programs such as su do not grant privileges" {
 	needs_landlock
 	boris --write=in
 	run_bash 'grep NoNewPrivs /proc/self/status'
@@ -319,7 +319,7 @@ write_overlay() {
 	fi
 }
 
-@test "F1: without --write, commands have all permissions of the user" {
+@test "F1: without --write, commands run with all of the user's permissions" {
 	setup_fences
 	boris
 	works 'echo x >out/new' 'mv out/new in/new'
@@ -336,7 +336,7 @@ write_overlay() {
 	unreachable 2001:db8::1
 }
 
-@test "F2: BORIS_NO_NETWORK=1 turns on --no-network" {
+@test "F2: BORIS_NO_NETWORK=1 enables --no-network" {
 	needs_namespaces
 	BORIS_NO_NETWORK=1 boris
 	unreachable 192.0.2.1
@@ -390,7 +390,7 @@ commands_connect() {
 	is "$(plain stdout)" task
 }
 
-@test "F2: --no-network works if boris runs as an unprivileged user" {
+@test "F2: --no-network works when boris runs as an unprivileged user" {
 	needs_namespaces
 	as_other_with_namespaces
 	boris --no-network
@@ -398,7 +398,7 @@ commands_connect() {
 	[ -z "$(type -P busybox)" ] || commands_connect
 }
 
-@test "F2: --no-network does not change the ids of an unprivileged user" {
+@test "F2: --no-network does not change an unprivileged user's ids" {
 	needs_namespaces
 	as_other_with_namespaces
 	boris --no-network
@@ -409,7 +409,7 @@ commands_connect() {
 		"$("${wrap[@]}" id -u) $("${wrap[@]}" id -g)"
 }
 
-@test "F2: --no-network gives an unprivileged user no capabilities" {
+@test "F2: --no-network does not give an unprivileged user any capabilities" {
 	needs_namespaces
 	as_other_with_namespaces
 	boris --no-network
@@ -431,7 +431,7 @@ commands_connect() {
 	isnt "$(plain stdout | sed -n 2p)" "$(readlink /proc/self/ns/net)"
 }
 
-@test "F2: with --no-network, boris accepts HTTP requests" {
+@test "F2: boris still accepts HTTP requests with --no-network" {
 	needs_namespaces
 	start_http --no-network
 	open_session a
@@ -446,7 +446,7 @@ commands_connect() {
 	is $status 0
 }
 
-@test "F2: with --no-network, commands cannot connect to the HTTP port of boris" {
+@test "F2: with --no-network, commands cannot connect to boris's HTTP port" {
 	needs_namespaces
 	start_http --no-network
 	open_session a
@@ -459,7 +459,7 @@ commands_connect() {
 	is $status 0
 }
 
-@test "F2: with --no-network, commands cannot copy the HTTP socket of boris" {
+@test "F2: with --no-network, commands cannot duplicate boris's HTTP socket" {
 	needs_namespaces
 	needs perl
 	write_steal
@@ -472,7 +472,7 @@ commands_connect() {
 	is $status 0
 }
 
-@test "F2: --no-network works if boris is process 1 of a container" {
+@test "F2: --no-network works if boris is PID 1 in a container" {
 	needs_namespaces
 	as_process_1
 	boris --no-network
@@ -487,7 +487,7 @@ commands_connect() {
 	unreachable 192.0.2.1
 }
 
-@test "F: --write and --no-network can be combined by an unprivileged user" {
+@test "F: an unprivileged user can combine --write and --no-network" {
 	needs_namespaces
 	needs_landlock
 	as_other_with_namespaces
@@ -581,13 +581,13 @@ cannot_uncover() {
 	secrets_are_unchanged
 }
 
-@test "F5: with --hide, a hidden file or directory is empty and cannot be written" {
+@test "F5: with --hide, a hidden file or directory appears empty and is not writable" {
 	setup_hidden
 	boris "${hide[@]}"
 	secrets_are_covered
 }
 
-@test "F5: hidden paths are empty even if boris runs as an unprivileged user" {
+@test "F5: hidden paths appear empty even if boris runs as an unprivileged user" {
 	setup_hidden_as_other
 	boris "${hide[@]}"
 	secrets_are_covered
@@ -617,7 +617,7 @@ cannot_uncover() {
 	cannot_uncover --write=. --no-network
 }
 
-@test "F5: hidden paths are empty for background tasks and processes left running" {
+@test "F5: hidden paths appear empty to background tasks and processes left running" {
 	setup_hidden
 	boris "${hide[@]}"
 	start_task 'cat secrets/p/file >in/task; echo done >>in/task'
@@ -628,7 +628,7 @@ cannot_uncover() {
 	is "$(cat in/task in/left)" $'done\ndone'
 }
 
-@test "F5: hidden paths are empty in every HTTP session" {
+@test "F5: hidden paths appear empty in every HTTP session" {
 	setup_hidden
 	start_http "${hide[@]}"
 	open_session a b
@@ -641,7 +641,7 @@ cannot_uncover() {
 	is $status 0
 }
 
-@test "F5: --hide works if boris is process 1 of a container" {
+@test "F5: --hide works if boris is PID 1 in a container" {
 	setup_hidden
 	as_process_1
 	boris "${hide[@]}"
@@ -677,7 +677,7 @@ cannot_uncover() {
 	is "$(plain stdout)" $'regular empty file\nregular empty file'
 }
 
-@test "F5: BORIS_HIDE hides a path like --hide" {
+@test "F5: BORIS_HIDE hides a path just as --hide does" {
 	setup_hidden
 	BORIS_HIDE=secrets/dir boris
 	run_bash 'ls secrets/dir; cat secrets/p/file'
@@ -732,7 +732,7 @@ cannot_hide() {
 	done
 }
 
-@test "F5: --hide rejects a path that contains the shell" {
+@test "F5: --hide rejects the shell and the directory that contains it" {
 	setup_fences
 	mkdir -p in/work
 	[ -x /bin/bash ] || skip 'no /bin/bash'
@@ -741,7 +741,7 @@ cannot_hide() {
 	done
 }
 
-@test "F5: --hide accepts a path that contains the shell if --no-bash is given" {
+@test "F5: --hide accepts the directory that contains the shell if --no-bash is given" {
 	setup_hidden
 	[ -x /bin/bash ] || skip 'no /bin/bash'
 	boris --no-bash --edit --hide="$(dirname "$(realpath /bin/bash)")"
@@ -810,14 +810,14 @@ cannot_steal() {
 	is "$(plain stdout)" ''
 }
 
-@test "F3: with --write, commands cannot copy the file descriptors of boris" {
+@test "F3: with --write, commands cannot duplicate boris's file descriptors" {
 	needs_landlock
 	needs perl
 	boris --write=in
 	cannot_steal "$server"
 }
 
-@test "F3: with --write, an unprivileged user's commands cannot copy descriptors of boris" {
+@test "F3: with --write, an unprivileged user's commands cannot duplicate boris's file descriptors" {
 	needs_landlock
 	needs perl
 	as_other
@@ -832,7 +832,7 @@ cannot_steal() {
 	works 'echo x >in/a; ln in/a out/b' 'mv in/a out/a; [ out/a -ef out/b ]'
 }
 
-@test "F3: with --no-network, root cannot copy descriptors of other processes" {
+@test "F3: with --no-network, root cannot duplicate other processes' file descriptors" {
 	needs_root
 	needs_landlock
 	needs_namespaces
@@ -907,7 +907,7 @@ without_sys_admin() {
 	like "$(plain stdout)" $'CapEff*NoNewPrivs:\t1*Seccomp:\t2*'
 }
 
-@test "F3: without CAP_SYS_ADMIN, the errors of --no-network and --hide name that capability" {
+@test "F3: without CAP_SYS_ADMIN, the errors for --no-network and --hide name that capability" {
 	setup_fences
 	mkdir h
 	without_sys_admin
@@ -974,7 +974,7 @@ cannot_use_keys() {
 	remove_key
 }
 
-@test "F3: on x86-64, commands cannot use kernel keyrings by 32-bit system calls" {
+@test "F3: on x86-64, commands cannot use kernel keyrings through 32-bit system calls" {
 	needs_landlock
 	needs cc
 	[ "$(uname -m)" = x86_64 ] || skip 'for x86-64'
@@ -996,7 +996,7 @@ cannot_use_keys() {
 	is "$(plain stdout)" -38 # ENOSYS
 }
 
-@test "F3: with --write, root has no capability to open files by handle" {
+@test "F3: with --write, root lacks the capability to open files by handle" {
 	needs_landlock
 	needs_root
 	boris --write=in
@@ -1005,7 +1005,7 @@ cannot_use_keys() {
 	is $((0x${hex##*[[:space:]]} & 4)) 0 # CAP_DAC_READ_SEARCH
 }
 
-@test "F3: boris closes file descriptors that it inherits from the client" {
+@test "F3: boris closes file descriptors inherited from the client" {
 	needs_linux
 	exec 5<>never
 	wrap=(bash -c 'exec 11<>never 200<. "$0" "$@"')
@@ -1060,7 +1060,7 @@ fails_to_start() {
 		unshare:error=EPERM "${hide[@]}"
 }
 
-@test "F3: boris exits with an error if a system call for --hide fails" {
+@test "F3: boris exits with an error if a system call that --hide needs fails" {
 	setup_hidden
 	error='--hide: requires a* namespace*: *'
 	fails_to_start "$error" mount:error=EPERM "${hide[@]}"
@@ -1102,7 +1102,7 @@ fails_to_start() {
 		--write=in --transport=http --port=0
 }
 
-@test "F3: boris exits with an error if a system call for --write fails" {
+@test "F3: boris exits with an error if a system call that --write needs fails" {
 	needs_landlock
 	fails_to_start '--write: *: *' \
 		landlock_create_ruleset:error=ENOMEM:when=2 --write=in
@@ -1125,7 +1125,7 @@ fails_to_start() {
 		--no-network --write=in
 }
 
-@test "F3: boris exits with an error if a system call for --no-network fails" {
+@test "F3: boris exits with an error if a system call that --no-network needs fails" {
 	needs_namespaces
 	for injection in socket:error=EAFNOSUPPORT ioctl:error=EPERM \
 		capset:error=EPERM; do
@@ -1137,7 +1137,7 @@ fails_to_start() {
 	done
 }
 
-@test "F3: boris exits if a system call for --no-network fails for an unprivileged user" {
+@test "F3: boris exits if a system call that --no-network needs fails for an unprivileged user" {
 	needs_namespaces
 	as_other_with_namespaces
 	for injection in unshare:error=EPERM socket:error=EAFNOSUPPORT \
@@ -1147,7 +1147,7 @@ fails_to_start() {
 	done
 }
 
-@test "F3: --write with a value that is not a directory is rejected with status 2" {
+@test "F3: --write with an argument that is not a directory is rejected with exit status 2" {
 	setup_fences
 	for dir in nowhere out/file '' in/nowhere; do
 		exits_with_2 --write "--write=$dir"
@@ -1155,7 +1155,7 @@ fails_to_start() {
 	done
 }
 
-@test "F3: BORIS_WRITE with a value that is not a directory is rejected with status 2" {
+@test "F3: BORIS_WRITE set to something other than a directory is rejected with exit status 2" {
 	setup_fences
 	for dir in nowhere ''; do
 		BORIS_WRITE=$dir exits_with_2 BORIS_WRITE
@@ -1196,7 +1196,7 @@ description() {
 	has "$(description)" 'Commands have no network'
 }
 
-@test "F4: with --hide, the description of bash gives the number of hidden paths" {
+@test "F4: with --hide, the description of bash states the number of hidden paths" {
 	needs_namespaces
 	mkdir a b
 	"$BORIS" --hide="$PWD/a" </dev/null || skip 'no namespaces here'
@@ -1224,7 +1224,7 @@ description() {
 	like "$(description)" "* below $PWD/tmp, /dev and 1 more."
 }
 
-@test "F4: the description of bash has at most 1,799 characters even with long --write names" {
+@test "F4: the description of bash is at most 1,799 characters long even if --write names are long" {
 	needs_landlock
 	needs_namespaces
 	long=$(printf 'x%.0s' {1..200}) odd=$(printf '\001\377%.0s' {1..50})

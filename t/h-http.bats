@@ -40,14 +40,14 @@ is_error() {
 	is "$http $body" '202 '
 }
 
-@test "H1: the tool bash can be called over HTTP" {
+@test "H1: the bash tool can be called over HTTP" {
 	start_http
 	open_session a
 	post_bash_and_read a 'echo hello'
 	is "$http $(plain stdout)" '200 hello'
 }
 
-@test "H1: HTTP supports every protocol version that begins with a handshake" {
+@test "H1: HTTP supports every protocol version that uses the initialize handshake" {
 	start_http
 	connect a
 	for revision in 2024-11-05 2025-03-26 2025-06-18 2025-11-25; do
@@ -81,7 +81,7 @@ is_error() {
 	done
 }
 
-@test "H1: GET /health with the token returns version, uptime, sessions and tasks" {
+@test "H1: GET /health with the token returns the version, uptime, and session and task counts" {
 	start_http --token=x
 	connect a
 	request_http a GET /health 'Authorization: Bearer x'
@@ -131,7 +131,7 @@ is_error() {
 	answers_ping a
 }
 
-@test "H1: an Accept header without JSON or without event streams is rejected with status 406" {
+@test "H1: an Accept header that omits JSON or event streams is rejected with status 406" {
 	start_http
 	open_session a
 	for accept in application/json text/event-stream; do
@@ -141,7 +141,7 @@ is_error() {
 	answers_ping a
 }
 
-@test "H1: an Accept header can use wildcards or be split into two lines" {
+@test "H1: an Accept header can use wildcards or be split across two lines" {
 	start_http
 	open_session a
 	for accept in 'Accept: */*' 'Accept: text/*,application/*;q=0.5' \
@@ -181,7 +181,7 @@ is_error() {
 	answers_ping a
 }
 
-@test "H1: the error about an unknown method or tool has status 200" {
+@test "H1: an error for an unknown method or tool is returned with status 200" {
 	start_http
 	open_session a
 	message no/such
@@ -223,7 +223,7 @@ chunked_ping() {
 	text+=$'0\r\nExpires: never\r\n\r\n'
 }
 
-@test "H1: a chunked body can have chunk extensions and trailers" {
+@test "H1: a chunked body can contain chunk extensions and trailers" {
 	start_http
 	open_session a
 	chunked_ping a
@@ -336,7 +336,7 @@ chunked_ping() {
 	is "$http $(get result)" '200 {}'
 }
 
-@test "H1: a request with a wrong Content-Type is rejected without 100 Continue" {
+@test "H1: a request with an unsupported Content-Type is rejected without sending 100 Continue first" {
 	start_http
 	connect a
 	put_lines a 'POST /mcp HTTP/1.1' 'Host: localhost' 'Content-Type: text/plain' \
@@ -449,27 +449,27 @@ ping_expecting() {
 	is "$http" 200
 }
 
-@test "H2: --listen with an invalid address is rejected with status 2" {
+@test "H2: --listen with an invalid address is rejected with exit status 2" {
 	fails_to_start 2 --listen=localhost
 	has "$(<err)" localhost
 	fails_to_start 2 --listen=127.0.0.256
 }
 
-@test "H2: --port with an invalid port is rejected with status 2" {
+@test "H2: --port with an invalid port is rejected with exit status 2" {
 	fails_to_start 2 --port=65536
 	fails_to_start 2 --port=-1
 }
 
-@test "H5: --session-timeout=0 is rejected with status 2" {
+@test "H5: --session-timeout=0 is rejected with exit status 2" {
 	fails_to_start 2 --session-timeout=0
 }
 
-@test "C1: an unknown value of BORIS_TRANSPORT is rejected with status 2" {
+@test "C1: an unknown value of BORIS_TRANSPORT is rejected with exit status 2" {
 	BORIS_TRANSPORT=carrier-pigeon filter </dev/null >out
 	is $status 2
 }
 
-@test "C1: the HTTP options can be set by environment variables" {
+@test "C1: the HTTP options can be set with environment variables" {
 	export BORIS_TRANSPORT=http BORIS_PORT=0 BORIS_LISTEN=127.0.0.2 BORIS_TOKEN=abc
 	start
 	eventually grep -qs listening err
@@ -493,7 +493,7 @@ ping_expecting() {
 	[ ! -e ran ]
 }
 
-@test "H3: the authentication scheme Bearer is case-insensitive" {
+@test "H3: the Bearer authentication scheme is matched case-insensitively" {
 	start_http --token=Secret1
 	connect a
 	discovers 200 'authorization: bearer  Secret1'
@@ -523,7 +523,7 @@ ping_expecting() {
 	discovers 200 'Authorization: Bearer Secret2'
 }
 
-@test "H3: --token-file accepts a FIFO and reads it to its end" {
+@test "H3: --token-file accepts a FIFO and reads it to end of file" {
 	mkfifo slow
 	start --transport=http --port=0 --token-file=slow
 	(printf half; read -rt 0.3 -u 9 || :; echo way) >slow
@@ -555,7 +555,7 @@ generated_token() {
 	isnt "$(generated_token)" "$token"
 }
 
-@test "H3: an empty token is rejected with status 2" {
+@test "H3: an empty token is rejected with exit status 2" {
 	fails_to_start 2 --token=
 	: >token
 	fails_to_start 2 --token-file=token
@@ -565,7 +565,7 @@ generated_token() {
 	fails_to_start 2 --port=0
 }
 
-@test "H3: a token that contains blanks, control or non-ASCII characters is rejected" {
+@test "H3: a token that contains spaces, control characters or non-ASCII characters is rejected" {
 	fails_to_start 2 '--token=a b'
 	fails_to_start 2 --token=$'a\x80'
 	lacks "$(<err)" $'a\x80'
@@ -574,21 +574,21 @@ generated_token() {
 	has "$(<err)" 'must be 1 to 4095 visible ASCII characters'
 }
 
-@test "H3: a token of more than 4095 characters is rejected" {
+@test "H3: a token longer than 4095 characters is rejected" {
 	printf %05000d 1 >token
 	fails_to_start 2 --token-file=token
 	has "$(<err)" 'must be 1 to 4095 visible ASCII characters'
 }
 
-@test "H3: --token-file with a file that does not exist is rejected" {
+@test "H3: --token-file rejects a file that does not exist" {
 	fails_to_start 2 --token-file=none
 }
 
-@test "H3: --token together with --generate-token is rejected" {
+@test "H3: combining --token with --generate-token is rejected" {
 	fails_to_start 2 --token=a --generate-token
 }
 
-@test "H3: an address other than loopback requires a token or --allow-anyone" {
+@test "H3: a non-loopback address requires a token or --allow-anyone" {
 	for address in 0.0.0.0 :: ::ffff:127.0.0.1 192.0.2.1; do
 		fails_to_start 2 --listen=$address
 		has "$(<err)" --allow-anyone
@@ -599,19 +599,19 @@ generated_token() {
 	start_http --listen=0.0.0.0 --token=x
 }
 
-@test "H3: --token is hidden in the list of processes" {
+@test "H3: --token is hidden in the process list" {
 	needs_linux
 	start_http --token=tell-no-one-either --token=tell-no-one
 	is "$(grep -c tell-no-one "/proc/$server/cmdline")" 0
 }
 
-@test "H3: BORIS_TOKEN is removed from the environment of the server" {
+@test "H3: BORIS_TOKEN is removed from the server's environment" {
 	needs_linux
 	BORIS_TOKEN=tell-no-one start_http
 	is "$(grep -c tell-no-one "/proc/$server/environ")" 0
 }
 
-@test "H3: commands do not have BORIS_TOKEN in their environment" {
+@test "H3: BORIS_TOKEN is not passed to commands" {
 	BORIS_TOKEN=tell-no-one start_http
 	connect a
 	bash_message env '' "$META"
@@ -621,7 +621,7 @@ generated_token() {
 	lacks "$reply" tell-no-one
 }
 
-@test "H3, E8: as process 1, boris hides the token in both of its processes" {
+@test "H3, E8: as PID 1, boris hides the token in both of its processes" {
 	needs_linux
 	needs_root
 	unshare -pf --mount-proc true || skip 'no pid namespace here'
@@ -698,7 +698,7 @@ health_from() {
 	[ ! -e ran ]
 }
 
-@test "H4: on loopback, the Host header can have any loopback name and port" {
+@test "H4: on loopback, the Host header can contain any loopback name and any port" {
 	start_http
 	connect a
 	for host in localhost LOCALHOST:1 127.0.0.1 127.1.2.3:4 '[::1]' "[::1]:$port"; do
@@ -706,7 +706,7 @@ health_from() {
 	done
 }
 
-@test "H4: on an address other than loopback, any Host header is accepted" {
+@test "H4: on a non-loopback address, any Host header is accepted" {
 	start_http --listen=0.0.0.0 --allow-anyone
 	connect a
 	health_from 'Host: boris.example' 200
@@ -720,7 +720,7 @@ health_from() {
 	is "$http" 403
 }
 
-@test "H4: responses to an allowed origin have CORS headers" {
+@test "H4: responses to an allowed origin include CORS headers" {
 	export BORIS_ALLOW_ORIGIN='https://one.example,http://two.example:8000'
 	start_http
 	open_session a
@@ -735,7 +735,7 @@ health_from() {
 	done
 }
 
-@test "H4: event streams for an allowed origin have CORS headers" {
+@test "H4: event streams for an allowed origin include CORS headers" {
 	start_http --allow-origin=https://one.example
 	open_session a
 	bash_message 'echo hello'
@@ -745,14 +745,14 @@ health_from() {
 	is "$(header Access-Control-Allow-Origin)" https://one.example
 }
 
-@test "H4: error responses to an allowed origin have CORS headers" {
+@test "H4: error responses to an allowed origin include CORS headers" {
 	start_http --token=x --allow-origin=https://one.example
 	connect a
 	request_http a POST /mcp 'Origin: https://one.example' "$JSON" -- "$HELLO"
 	is "$http $(header Access-Control-Allow-Origin)" '401 https://one.example'
 }
 
-@test "H4: --allow-origin with an invalid origin is rejected with status 2" {
+@test "H4: --allow-origin with an invalid origin is rejected with exit status 2" {
 	for origin in '*' null good.example https:// https://good.example/ \
 	              https://good.example/page; do
 		fails_to_start 2 "--allow-origin=$origin"
@@ -836,7 +836,7 @@ health_from() {
 	is "$(result status)" '"completed"'
 }
 
-@test "H5, T7: the list of tasks does not contain tasks of other sessions" {
+@test "H5, T7: the list of tasks does not include tasks of other sessions" {
 	start_http
 	open_session a b
 	post_bash_and_read a 'read <gate' '{"run_in_background":true}'
@@ -859,7 +859,7 @@ first_task_completed() {
 	[ "$(result tasks 0 status)" = '"completed"' ]
 }
 
-@test "H5, W2: a task can be read after the connection that started it was lost" {
+@test "H5, W2: a task can be read after the connection that started it is lost" {
 	start_http
 	open_session a
 	join_session b a
@@ -874,7 +874,7 @@ first_task_completed() {
 	eventually first_task_completed a
 }
 
-@test "H5, B6: the client of each session decides whether results have structuredContent" {
+@test "H5, B6: each session's client determines whether results have structuredContent" {
 	start_http
 	open_session a
 	set_client claude-code
@@ -890,7 +890,7 @@ first_task_completed() {
 	is "${kinds[*]}" 'data data text text data data'
 }
 
-@test "H5: a call does not wait for calls of other sessions" {
+@test "H5: a call does not wait for calls in other sessions" {
 	start_http
 	open_session a b
 	post_bash a 'echo >begun; read <gate'
@@ -903,7 +903,7 @@ first_task_completed() {
 	is "$(result status)" '"completed"'
 }
 
-@test "H5: a call waits for calls of the same session on other connections" {
+@test "H5: a call waits for calls in the same session on other connections" {
 	start_http
 	open_session a
 	join_session b a
@@ -934,7 +934,7 @@ unread_bytes_are() {
 	[ $sum = "$1" ]
 }
 
-@test "P7: requests that are received at the same time run in the order of their connections" {
+@test "P7: requests received at the same time run in the order of their connections" {
 	start_http
 	open_session a
 	for i in 1 2 3 4 5 6; do
@@ -1003,7 +1003,7 @@ unread_bytes_are() {
 	done
 }
 
-@test "H5: the MCP-Protocol-Version header can name any version that has sessions" {
+@test "H5: the MCP-Protocol-Version header can specify any protocol version that supports sessions" {
 	start_http
 	open_session a
 	message ping
@@ -1013,7 +1013,7 @@ unread_bytes_are() {
 	done
 }
 
-@test "H5: initialize with an unknown session id opens a new session" {
+@test "H5: initialize with an unknown session id creates a new session" {
 	start_http
 	open_session a
 	closed=${session_of[a]}
@@ -1062,14 +1062,14 @@ unread_bytes_are() {
 	rm err
 }
 
-@test "H5: initialize with wrong params opens no session" {
+@test "H5: initialize with invalid params does not create a session" {
 	start_http
 	connect a
 	post_and_read a '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'
 	is "$(code) $(header Mcp-Session-Id || echo none)" '-32602 none'
 }
 
-@test "H5: DELETE with a protocol version without sessions is rejected with status 400" {
+@test "H5: DELETE with a protocol version that does not support sessions is rejected with status 400" {
 	start_http
 	open_session a
 	for version in 1999-01-01 2026-07-28; do
@@ -1099,7 +1099,7 @@ delete_session() {
 	is "$http" 404
 }
 
-@test "H5: DELETE terminates all commands and tasks of the session" {
+@test "H5: DELETE terminates all of the session's commands and tasks" {
 	start_http
 	open_session a
 	join_session b a
@@ -1114,7 +1114,7 @@ delete_session() {
 	eventually is_gone command
 }
 
-@test "H5: DELETE rejects calls of the session that are still queued" {
+@test "H5: DELETE rejects calls still queued in the session" {
 	start_http
 	open_session a
 	join_session b a
@@ -1163,7 +1163,7 @@ delete_session() {
 	least "$(elapsed)" 4500
 }
 
-@test "H5: a session without open requests is closed after --session-timeout" {
+@test "H5: a session without open requests is closed when --session-timeout expires" {
 	start_http --session-timeout=$SLOW
 	open_session a
 	start_timer
@@ -1230,7 +1230,7 @@ descriptors_are() {
 	[ ${#all[@]} = "$1" ]
 }
 
-@test "H5: closing a session closes all its file descriptors" {
+@test "H5: closing a session closes all of its file descriptors" {
 	needs_linux
 	start_http
 	connect probe
@@ -1246,7 +1246,7 @@ descriptors_are() {
 	eventually descriptors_are $((${#before[@]} + 1))
 }
 
-@test "H5, D7: calls of one session run in parallel if each has an absolute cwd" {
+@test "H5, D7: calls in one session run in parallel if each has an absolute cwd" {
 	start_http
 	open_session a
 	join_session b a
@@ -1301,7 +1301,7 @@ read_answers() {
 	done
 }
 
-@test "H6: a stateless request needs no session" {
+@test "H6: a stateless request does not require a session" {
 	start_http
 	connect a
 	discovers 200
@@ -1309,7 +1309,7 @@ read_answers() {
 	is "$(header Mcp-Session-Id || echo none)" none
 }
 
-@test "H6: a stateless request can have the headers Mcp-Session-Id and Last-Event-ID" {
+@test "H6: a stateless request can contain Mcp-Session-Id and Last-Event-ID headers" {
 	start_http
 	connect a
 	stateless_message tools/list
@@ -1333,7 +1333,7 @@ read_answers() {
 	[ ! -e ran ]
 }
 
-@test "H6: the header Mcp-Name can be encoded in Base64" {
+@test "H6: the Mcp-Name header can be Base64-encoded" {
 	start_http
 	connect a
 	bash_message true '' "$META"
@@ -1354,7 +1354,7 @@ read_answers() {
 	done
 }
 
-@test "H6: the error about an unknown tool in a stateless call has status 200" {
+@test "H6: the error about an unknown tool in a stateless call is sent with HTTP status 200" {
 	start_http
 	connect a
 	tool_message nothing '{}' "$META"
@@ -1395,7 +1395,7 @@ read_answers() {
 	done
 }
 
-@test "H6: a stateless notification cannot cancel a call of another connection" {
+@test "H6: a stateless notification cannot cancel a call made on another connection" {
 	start_http
 	connect a b
 	stateless_runs a 'echo >begun; read <gate; echo done'
@@ -1429,7 +1429,7 @@ read_answers() {
 	is "$(plain stdout)" "$PWD"
 }
 
-@test "H6, D7: the result of a stateless call with cwd does not contain the working directory" {
+@test "H6, D7: the result of a stateless call with cwd does not mention the working directory" {
 	start_http
 	connect a
 	stateless_ran a pwd
@@ -1450,7 +1450,7 @@ read_answers() {
 	is "$(wc -l <begun)" 18
 }
 
-@test "H6: stateless tasks start even if other stateless calls are queued" {
+@test "H6: stateless tasks start even while other stateless calls are queued" {
 	start_http
 	start_calls true 17
 	connect a b
@@ -1463,7 +1463,7 @@ read_answers() {
 	is "$(result exit_code)" 0
 }
 
-@test "H6, K2: the error about a stateless call in the queue reveals no other client's command" {
+@test "H6, K2: the error about a queued stateless call does not reveal other clients' commands" {
 	start_http --call-limit=1
 	start_calls ': secret' 16 '{"timeout":9000}'
 	connect late
@@ -1498,7 +1498,7 @@ read_answers() {
 	exec 5<&-
 }
 
-@test "H6, P11: the instructions for stateless clients do not mention a persistent directory" {
+@test "H6, P11: the instructions for stateless clients do not mention a persistent working directory" {
 	start_http
 	connect a
 	discovers 200
@@ -1506,7 +1506,7 @@ read_answers() {
 	lacks "$(get result instructions)" 'stays'
 }
 
-@test "H6, B6: the tool descriptions for stateless clients mention no session" {
+@test "H6, B6: the tool descriptions for stateless clients do not mention sessions" {
 	start_http
 	connect a
 	stateless_message tools/list
@@ -1534,7 +1534,7 @@ names_no_task() {
 	lacks "$reply" "$task" && lacks "$reply" 'read <gate'
 }
 
-@test "H6, T2: the error about an eleventh stateless task does not reveal other tasks" {
+@test "H6, T2: the error about an eleventh stateless task does not reveal other clients' tasks" {
 	start_http
 	connect a b
 	start_stateless_tasks 10
@@ -1559,7 +1559,7 @@ names_no_task() {
 	release 10
 }
 
-@test "H6: a stateless task can be stopped by pid only together with its task_id" {
+@test "H6: stopping a task by pid in a stateless call also requires its task_id" {
 	start_http
 	connect a b
 	start_stateless_tasks 1
@@ -1571,7 +1571,7 @@ names_no_task() {
 	is "$(result status)" '"killed"'
 }
 
-@test "H6, T7: stateless tasks cannot be listed" {
+@test "H6, T7: tasks started by stateless requests cannot be listed" {
 	start_http
 	connect a
 	start_stateless_tasks 1
@@ -1607,7 +1607,7 @@ names_no_task() {
 	is "$(result status)" '"killed"'
 }
 
-@test "H6: a stateless call neither uses nor changes the directory of a session" {
+@test "H6: a stateless call neither uses nor changes a session's working directory" {
 	start_http
 	open_session a
 	post_bash_and_read a 'cd /tmp'
@@ -1617,7 +1617,7 @@ names_no_task() {
 	is "$(plain stdout)" /tmp
 }
 
-@test "H6: initialize opens a session even if its header names the stateless version" {
+@test "H6: initialize creates a session even if the request header names the stateless version" {
 	start_http
 	connect a
 	post_and_read a "$HELLO" "$STATELESS"
@@ -1643,7 +1643,7 @@ names_no_task() {
 
 # --- H7: streams
 
-@test "H7: the headers of an event stream are sent while the command runs" {
+@test "H7: the headers of an event stream are sent while the command is still running" {
 	start_http
 	open_session a
 	post_bash a 'read <gate'
@@ -1793,7 +1793,7 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 	is "$(plain stdout)" /
 }
 
-@test "H7, T8: a note that a task has ended is repeated if the first response was lost" {
+@test "H7, T8: a note that a task has ended is repeated if the first response is lost" {
 	start_http
 	open_session a
 	join_session b a
@@ -1908,7 +1908,7 @@ HOST='Host: localhost'
 	done
 }
 
-@test "H8: Content-Length together with Transfer-Encoding is rejected with status 400" {
+@test "H8: a request with both Content-Length and Transfer-Encoding is rejected with status 400" {
 	local length='Content-Length: 3' chunked='Transfer-Encoding: chunked'
 	start_http
 	rejects_lines 400 'POST /mcp HTTP/1.1' "$HOST" "$JSON" "$length" "$chunked" '' abc
@@ -2000,7 +2000,7 @@ HOST='Host: localhost'
 	is "$http $(get id)" "200 $id"
 }
 
-@test "H8: the body of a rejected request is discarded instead of stored" {
+@test "H8: the body of a rejected request is discarded rather than stored" {
 	needs_linux
 	needs_plain
 	start_http
@@ -2193,7 +2193,7 @@ smallest() {
 	delete_session a b
 }
 
-@test "H8: an event stream that the client does not read needs little memory" {
+@test "H8: an event stream that the client does not read uses at most 700 KiB of memory" {
 	needs_linux
 	needs_plain
 	use_fast_clock
@@ -2208,7 +2208,7 @@ smallest() {
 	most $(($(peak) - before)) 700
 }
 
-@test "H8: other calls of a session run while the client does not read an event stream" {
+@test "H8: other calls in a session proceed while the client is not reading an event stream" {
 	use_fast_clock
 	start_http --timeout=5
 	open_session a
@@ -2258,7 +2258,7 @@ smallest() {
 	is "$http" 200
 }
 
-@test "E7: 64 connections with long headers cannot exhaust the memory" {
+@test "E7: 64 connections with long headers cannot exhaust memory" {
 	local header
 	needs_plain
 	printf -v header 'X: %015000d' 0
@@ -2314,7 +2314,7 @@ cannot_connect() {
 	! connect z 2>/dev/null
 }
 
-@test "H9: the server stops listening on SIGINT while commands are still running" {
+@test "H9: on SIGINT, the server stops listening while commands are still running" {
 	start_http
 	open_session a
 	ignore_sigterm a
@@ -2387,7 +2387,7 @@ token_is_rejected() {
 	eventually test -e log
 }
 
-@test "H9: SIGHUP makes the server read the token file again" {
+@test "H9: SIGHUP makes the server reread the token file" {
 	default_sighup
 	echo one >token
 	start_http --token-file=token
@@ -2399,7 +2399,7 @@ token_is_rejected() {
 	discovers 200 'Authorization: Bearer two'
 }
 
-@test "H9: the old token remains valid if SIGHUP finds no readable token file" {
+@test "H9: after SIGHUP, the old token remains valid if the token file is missing or empty" {
 	default_sighup
 	echo one >token
 	start_http --token-file=token

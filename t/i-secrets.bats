@@ -52,14 +52,14 @@ run_note() {
 		2>&1 3>&- 6>&- 7>&- 8>&- 9>&-) || fail "$output"
 }
 
-@test "I5: the FIFO and the file that describes the prompt have mode 0600" {
+@test "I5: the FIFO and the prompt file have mode 0600" {
 	boris
 	ask_secret bob
 	is "$(stat -c '%F %a' tmp/boris-*.secret)" 'fifo 600'
 	is "$(stat -c '%F %a' tmp/boris-*.prompt)" 'regular file 600'
 }
 
-@test "I5: if a program asks for a password, a note contains the command with which to type it" {
+@test "I5: if a program asks for a password, a note suggests a command for entering it" {
 	boris
 	ask_secret bob
 	like "$(plain note)" \
@@ -67,7 +67,7 @@ run_note() {
 	isnt "$offer" "$task"
 }
 
-@test "I5: the command in the note asks the user for the secret and passes it on" {
+@test "I5: the command suggested for entering a secret prompts for it and passes it to the program" {
 	boris
 	ask_secret bob
 	run_note <<<hunter2
@@ -76,7 +76,7 @@ run_note() {
 	is "$(got bob)" hunter2
 }
 
-@test "I5: the command in the note is quoted for the shell" {
+@test "I5: the command suggested for entering a secret is quoted for the shell" {
 	mkdir "it's here"
 	ln -s "$BORIS" "it's here/boris"
 	BORIS="$PWD/it's here/boris" boris
@@ -85,7 +85,7 @@ run_note() {
 	is "$(got bob)" hunter2
 }
 
-@test "I5: the command in the note does not set TMPDIR if boris uses /tmp" {
+@test "I5: the command suggested for entering a secret does not set TMPDIR if boris uses /tmp" {
 	TMPDIR_FOR_BORIS=/tmp boris
 	start_on_terminal 'read -sp "Password: " x'
 	note=$(plain note)
@@ -95,14 +95,14 @@ run_note() {
 	is "$(compgen -G "/tmp/boris-*-${note##*--secret=}.*")" ''
 }
 
-@test "I5: the FIFO is removed after the secret was typed into the program" {
+@test "I5: the FIFO is removed after the secret is typed into the program" {
 	boris
 	ask_secret bob
 	enter_secret <<<hunter2
 	eventually has_no_files
 }
 
-@test "I5: the secret appears in no result, no message on stderr and no log record" {
+@test "I5: the secret does not appear in any result, message on stderr or log record" {
 	boris --log=log
 	ask_secret bob
 	enter_secret <<<hunter2
@@ -112,7 +112,7 @@ run_note() {
 	is "$(grep -c hunter heard log err | xargs)" 'heard:0 log:0 err:0'
 }
 
-@test "I5: the log records that the user has typed a secret" {
+@test "I5: the log records that the user typed a secret" {
 	boris --log=log
 	ask_secret bob
 	enter_secret <<<hunter2
@@ -120,7 +120,7 @@ run_note() {
 	has "$(grep '"input"' log)" '"secret":true,"by":"user"}'
 }
 
-@test "I5: boris --secret without an ID lists all programs that wait for a secret" {
+@test "I5: boris --secret without an ID lists all programs that are waiting for a secret" {
 	boris
 	ask_secret alice
 	one=$offer
@@ -132,7 +132,7 @@ run_note() {
 	has "$output" --secret=ID
 }
 
-@test "I5: boris --secret=ID selects one of several waiting programs" {
+@test "I5: boris --secret=ID selects one of several programs that are waiting for a secret" {
 	boris
 	ask_secret alice
 	one=$offer
@@ -144,7 +144,7 @@ run_note() {
 	[ ! -e bob.got ]
 }
 
-@test "I5: boris --secret needs no ID if only one program waits for a secret" {
+@test "I5: boris --secret does not require an ID if only one program is waiting for a secret" {
 	boris
 	ask_secret alice
 	one=$offer
@@ -162,7 +162,7 @@ run_note() {
 	has "$output" 'no program is waiting for'
 }
 
-@test "I5: boris --secret exits with status 1 if no program waits for a secret" {
+@test "I5: boris --secret exits with status 1 if no program is waiting for a secret" {
 	boris
 	start_on_terminal 'read -p "Name: " x'
 	enter_secret <<<x
@@ -180,7 +180,7 @@ run_note() {
 	has "$(<said)" 'no program is waiting for'
 }
 
-@test "I5: boris --secret exits with status 1 if the user types nothing" {
+@test "I5: boris --secret exits with status 1 if no secret is entered" {
 	boris
 	ask_secret bob
 	enter_secret "$offer" </dev/null
@@ -209,7 +209,7 @@ writes_nothing() {
 	rm tmp/boris-*
 }
 
-@test "I5: boris --secret does not write to a FIFO of another user" {
+@test "I5: boris --secret does not write to another user's FIFO" {
 	needs_root
 	make_fifo 65534 666
 	writes_nothing
@@ -221,7 +221,7 @@ writes_nothing() {
 	writes_nothing
 }
 
-@test "I5: a secret is discarded if the program no longer waits for it" {
+@test "I5: a secret is discarded if the program is no longer waiting for it" {
 	boris
 	start_on_terminal 'stty -echo; printf "Secret: "; read x
 		stty echo; echo x >over; read y; echo "<$y>"' '"until":"Secret: "'
@@ -243,7 +243,7 @@ writes_nothing() {
 	lacks "$(<heard)" hunter2
 }
 
-@test "I5: the FIFO is removed when the task that waits for a secret is stopped" {
+@test "I5: the FIFO is removed when the task that is waiting for the secret is stopped" {
 	boris
 	ask_secret bob
 	run_tool bash '{"kill_pid":'"$pid"'}'
@@ -257,7 +257,7 @@ writes_nothing() {
 	has_no_files
 }
 
-@test "I5: the FIFO is removed after boris was killed" {
+@test "I5: the FIFO is removed after boris is killed" {
 	boris
 	ask_secret bob
 	kill -9 "$server"
@@ -311,7 +311,7 @@ hides_input() {
 	stty -a <"$(readlink "/proc/$1/fd/0")" | grep -q ' -echo '
 }
 
-@test "I5: boris --secret restores echo when a signal terminates it" {
+@test "I5: boris --secret restores echo when it is terminated by a signal" {
 	boris
 	ask_secret bob
 	for signal in TERM HUP QUIT; do
@@ -326,7 +326,7 @@ hides_input() {
 	done
 }
 
-@test "I5: boris --secret ignores a prompt file that belongs to another user" {
+@test "I5: boris --secret ignores another user's prompt file" {
 	needs_root
 	boris
 	ask_secret bob

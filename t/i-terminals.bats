@@ -65,7 +65,7 @@ kill_task() {
 	run_tool bash '{"kill_pid":'"$pid"'}'
 }
 
-@test "I1: with tty, stdin, stdout and stderr of a command are a terminal" {
+@test "I1: with tty: true, a command's stdin, stdout and stderr are a terminal" {
 	boris
 	start_on_terminal 'test -t 0 && test -t 1 && test -t 2; echo $?; echo err >&2'
 	is "$(plain stdout)" $'0\nerr'
@@ -73,7 +73,7 @@ kill_task() {
 	exits_with 0
 }
 
-@test "I1: with tty, the terminal of a command is its controlling terminal" {
+@test "I1: with tty: true, a command's terminal is its controlling terminal" {
 	boris
 	start_on_terminal 'echo own >/dev/tty
 		tty | cmp - <(readlink /proc/$$/fd/0)'
@@ -81,13 +81,13 @@ kill_task() {
 	exits_with 0
 }
 
-@test "I1: the terminal of a command has 50 lines and 200 columns" {
+@test "I1: a command's terminal has 50 lines and 200 columns" {
 	boris
 	start_on_terminal 'stty size'
 	is "$(plain stdout)" '50 200'
 }
 
-@test "I1: LINES and COLUMNS are not set in a command on a terminal" {
+@test "I1: LINES and COLUMNS are unset for commands on a terminal" {
 	local LINES=24 COLUMNS=80
 	export LINES COLUMNS
 	boris
@@ -96,7 +96,7 @@ kill_task() {
 	is "$(plain stdout)" $'[] []\n0'
 }
 
-@test "I1: commands on a terminal get TERM=linux and PAGER=cat" {
+@test "I1: commands on a terminal run with TERM=linux and PAGER=cat" {
 	local TERM=xterm PAGER=less GIT_PAGER=more
 	export TERM PAGER GIT_PAGER
 	boris
@@ -112,13 +112,13 @@ kill_task() {
 	is "$(plain stdout)" 'dumb less more'
 }
 
-@test "I1: colours and carriage returns printed on a terminal are not shown" {
+@test "I1: colours and carriage returns printed to a terminal are not shown" {
 	boris
 	start_on_terminal 'printf "\033[31mred\033[0m\n50%%\rdone\nend"'
 	is "$(plain stdout)" $'red\ndone\nend'
 }
 
-@test "I1: the result contains the last output of a program that exits on a terminal" {
+@test "I1: the result includes the final output of a program that exits on a terminal" {
 	boris
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		start_on_terminal 'seq 2000'
@@ -127,7 +127,7 @@ kill_task() {
 	done
 }
 
-@test "I1: a command on a terminal counts towards the limit of ten tasks" {
+@test "I1: a command run on a terminal counts towards the limit of ten tasks" {
 	boris
 	for n in 1 2 3 4 5 6 7 8 9; do
 		start_task "read <never"
@@ -140,7 +140,7 @@ kill_task() {
 	is_tool_error '*10 background tasks are running*'
 }
 
-@test "I1: a command on a terminal does not change the working directory" {
+@test "I1: a command run on a terminal does not change the working directory" {
 	boris --workdir=/
 	start_on_terminal 'cd /tmp; read x'
 	run_bash pwd
@@ -149,13 +149,13 @@ kill_task() {
 	exits_with 0
 }
 
-@test "I1: the argument tty is rejected together with stdin" {
+@test "I1: the tty argument is rejected if the stdin argument is also given" {
 	boris
 	run_bash cat '{"tty":true,"stdin":"x"}'
 	is_tool_error 'stdin cannot be used with tty*'
 }
 
-@test "I1: a command with tty becomes a background task even without run_in_background" {
+@test "I1: a command with tty: true becomes a background task even without run_in_background" {
 	boris
 	start_on_terminal 'echo hi' '"run_in_background":false,"stdin":""'
 	is "$(plain stdout)" hi
@@ -163,7 +163,7 @@ kill_task() {
 	is "$(plain stdout)" hi
 }
 
-@test "I1: a command with tty set to false runs without a terminal" {
+@test "I1: a command with tty: false runs without a terminal" {
 	boris
 	run_bash 'echo hi; test -t 0 || echo none' '{"tty":false}'
 	is "$(plain stdout) $(result task_id)" $'hi\nnone '
@@ -177,7 +177,7 @@ needs_mounts() {
 	unshare -m true || skip 'no mount namespaces here'
 }
 
-@test "I1: if no terminal can be created, the error gives the system's reason" {
+@test "I1: if a terminal cannot be created, the error includes the system's error message" {
 	needs_mounts
 	# In a container, /dev/ptmx is a link to pts/ptmx.
 	wrap=(unshare -m sh -ec 'mount -t tmpfs none /dev/pts
@@ -192,7 +192,7 @@ needs_mounts() {
 	has "$(text)" 'no tasks'
 }
 
-@test "I1: a terminal can be created if /dev/ptmx is a link to pts/ptmx" {
+@test "I1: a terminal can be created if /dev/ptmx is a symbolic link to pts/ptmx" {
 	needs_mounts
 	mkdir dev
 	wrap=(unshare -m sh -ec 'mount -t tmpfs none dev
@@ -207,7 +207,7 @@ needs_mounts() {
 	like "$(plain stdout)" '/dev/pts/[0-9]*/dev/ptmx -> pts/ptmx'$'\n'own
 }
 
-@test "I1: a command on a terminal does not inherit the master side of the terminal" {
+@test "I1: a command run on a terminal does not inherit the terminal's master side" {
 	needs_linux
 	boris
 	start_on_terminal 'ls -l /proc/self/fd'
@@ -215,7 +215,7 @@ needs_mounts() {
 	has "$(text)" /dev/pts/
 }
 
-@test "I1: other commands inherit neither the master nor the slave side of a terminal" {
+@test "I1: other commands inherit neither the master side nor the slave side of a terminal" {
 	needs_linux
 	boris
 	start_on_terminal 'read x'
@@ -224,7 +224,7 @@ needs_mounts() {
 	lacks "$(text)" /dev/pts/
 }
 
-@test "I2: after typing into a program, the result contains what it prints in response" {
+@test "I2: a call that types input returns the output that the program prints in response" {
 	boris
 	start_on_terminal 'read -p "Name: " name; echo "Hello $name"
 		read -p "Again? " x'
@@ -249,7 +249,7 @@ needs_mounts() {
 	exits_with 3
 }
 
-@test "I2: no newline is added to input that lacks one" {
+@test "I2: a newline is not added to input that lacks one" {
 	boris
 	start_on_terminal 'read -p "> " x; echo "<$x>"'
 	run_input 'tw'
@@ -265,14 +265,14 @@ read_four_bytes() {
 		head -c 4 | od -c; stty sane; echo end" '"until":"ready"'
 }
 
-@test "I2: in raw mode, a newline in the input is typed as a carriage return" {
+@test "I2: in raw mode, a newline in the input is sent to the terminal as a carriage return" {
 	boris
 	read_four_bytes raw
 	run_input 'a\nb\n' '"until":"end"'
 	like "$(plain stdout)" '*a  \\r   b  \\r*'
 }
 
-@test "I2: with ICRNL, a newline in the input is typed unchanged" {
+@test "I2: with ICRNL, a newline in the input is sent to the terminal unchanged" {
 	boris
 	read_four_bytes -icanon
 	run_input 'a\nb\n' '"until":"end"'
@@ -305,7 +305,7 @@ sleep_in_shell() {
 	run_input 'kill -9 %1\n'
 }
 
-@test "I2: typing Ctrl-D sends end of file to the program" {
+@test "I2: typing Ctrl-D sends EOF to the program" {
 	boris
 	start_on_terminal 'cat >in'
 	run_input 'to the file\n\u0004'
@@ -313,7 +313,7 @@ sleep_in_shell() {
 	is "$(<in)" 'to the file'
 }
 
-@test "I2: an empty input types nothing and returns the new output" {
+@test "I2: with empty input, nothing is typed and new output is returned" {
 	boris
 	start_on_terminal 'echo one; read <gate; echo two; read x; echo "<$x>"' \
 		'"until":"one"'
@@ -327,7 +327,7 @@ sleep_in_shell() {
 	is "$(plain stdout)" $'\n<>'
 }
 
-@test "I2: an empty input returns the remaining output of a task that has ended" {
+@test "I2: with empty input, the remaining output of a finished task is returned" {
 	boris
 	start_on_terminal 'read <gate; echo bye' '"wait":1'
 	release
@@ -344,7 +344,7 @@ sleep_in_shell() {
 	is_tool_error 'task not found: nosuch*'
 }
 
-@test "I2: the argument input is rejected without task_id" {
+@test "I2: the input argument is rejected without a task_id" {
 	boris
 	run_tool bash '{"input":"x"}'
 	is_tool_error 'argument "task_id" is missing*'
@@ -361,7 +361,7 @@ sleep_in_shell() {
 	is_tool_error "nothing was typed*no terminal*tty: true*"
 }
 
-@test "I2: input for a task that has ended is rejected" {
+@test "I2: input for a finished task is rejected" {
 	boris
 	start_on_terminal 'read <gate; echo bye' '"wait":1'
 	release
@@ -373,7 +373,7 @@ sleep_in_shell() {
 	is "$(plain stdout)" bye
 }
 
-@test "I2: input is not lost if the program has closed its terminal for some time" {
+@test "I2: input is not lost if the program temporarily closes its terminal" {
 	boris
 	start_on_terminal 'printf "Off... "; exec </dev/null >/dev/null 2>&1
 		echo x >begun; read <gate
@@ -388,7 +388,7 @@ sleep_in_shell() {
 	has "$(plain stdout)" 'got x'
 }
 
-@test "I2: arguments that cannot be combined with input are rejected" {
+@test "I2: arguments that cannot be combined with the input argument are rejected" {
 	boris
 	start_on_terminal 'read x' '"wait":1'
 	for other in '"cwd":"/"' '"stdin":"x"' '"timeout":5' '"tty":true' \
@@ -400,7 +400,7 @@ sleep_in_shell() {
 	done
 }
 
-@test "I2: the argument input can be combined with description" {
+@test "I2: the input argument can be combined with the description argument" {
 	boris
 	start_on_terminal 'read x' '"wait":1'
 	run_input 'x\n' '"description":"the end"'
@@ -418,7 +418,7 @@ reads_keys() {
 	[[ $(stty -a <"$(readlink "/proc/$pid/fd/0")") == *-icanon* ]]
 }
 
-@test "I2: in canonical mode, a line of more than 4095 bytes is rejected" {
+@test "I2: in canonical mode, a line longer than 4095 bytes is rejected" {
 	boris
 	start_on_terminal 'read x; echo ${#x}' '"wait":1'
 	long=$(printf '%4095s' '' | tr ' ' a)
@@ -428,7 +428,7 @@ reads_keys() {
 	until_seen
 }
 
-@test "I2: in canonical mode, several inputs cannot build a line of more than 4095 bytes" {
+@test "I2: in canonical mode, several inputs cannot add up to a line longer than 4095 bytes" {
 	boris
 	start_on_terminal 'read x; echo ${#x}' '"wait":1'
 	long=$(printf '%4095s' '' | tr ' ' a)
@@ -439,7 +439,7 @@ reads_keys() {
 	until_seen
 }
 
-@test "I2: a terminal that is not in canonical mode accepts a line of 9000 bytes" {
+@test "I2: a terminal in non-canonical mode accepts a 9000-byte line" {
 	needs_linux
 	boris
 	start_on_terminal 'stty -icanon; head -c 5000 | wc -c' '"wait":1'
@@ -478,7 +478,7 @@ type_megabyte() {
 	cat megabyte >&7
 }
 
-@test "I2: 1 MB of input can be typed with one call" {
+@test "I2: 1 MB of input can be typed in a single call" {
 	boris
 	start_on_terminal 'echo ready; head -c 1040000 | wc -c' '"until":"ready"'
 	type_megabyte
@@ -515,7 +515,7 @@ type_unread() {
 	answer 0
 }
 
-@test "I2: input that the program has not read is limited to 4 MiB" {
+@test "I2: input that the program has not yet read is limited to 4 MiB" {
 	boris
 	start_on_terminal 'stty -icanon -echo; echo ready; read <gate' \
 		'"until":"ready"'
@@ -525,7 +525,7 @@ type_unread() {
 	is_tool_error 'nothing was typed*4 MiB*'
 }
 
-@test "I2: boris uses no CPU time while a program does not read its input" {
+@test "I2: boris uses no CPU time while a program is not reading its input" {
 	needs_plain
 	boris
 	start_on_terminal 'stty -icanon -echo; echo ready; read <gate' \
@@ -546,7 +546,7 @@ programs_that_read_lines() {
 	END
 }
 
-@test "I2: if input for a program that reads lines lacks a newline, a note says so" {
+@test "I2: a note is shown if input for a line-oriented program lacks a trailing newline" {
 	boris
 	while read -r command; do
 		[[ $command = PS1* ]] || type -P "${command%% *}" || continue
@@ -559,14 +559,14 @@ programs_that_read_lines() {
 	done < <(programs_that_read_lines)
 }
 
-@test "I2: if non-ASCII input for a program that reads lines lacks a newline, a note says so" {
+@test "I2: a note is shown if non-ASCII input for a line-oriented program lacks a trailing newline" {
 	boris
 	start_on_terminal 'PS1="% " LC_ALL=C.UTF-8 bash --norc -i'
 	run_input 'echo \u00e9' '"wait":60000'
 	has "$(plain note)" 'Enter was not typed'
 }
 
-@test "I2: a program that reads single keys causes no note about a missing newline" {
+@test "I2: a program that reads single keystrokes produces no note about a missing newline" {
 	boris
 	start_on_terminal 'read -n 1 -p "One? " x; read -n 1 -p "Two? " y
 		echo; echo $x$y; read -n 1 z'
@@ -580,7 +580,7 @@ programs_that_read_lines() {
 	lacks "$(result note)" Enter
 }
 
-@test "I2: a full-screen program causes no note about a missing newline" {
+@test "I2: a full-screen program produces no note about a missing newline" {
 	boris
 	seq 1000 >lines
 	for program in 'vim -u NONE' 'less lines'; do
@@ -618,7 +618,7 @@ programs_that_read_lines() {
 	least "$(result elapsed_ms)" 1500
 }
 
-@test "I3: if echo is turned off, a note says that the program asks for a secret" {
+@test "I3: if echo is turned off, a note says that the program is asking for a secret" {
 	boris
 	start_on_terminal 'read -s -p "Password: " x; echo; echo "got ${#x}"'
 	reports_secret
@@ -628,7 +628,7 @@ programs_that_read_lines() {
 	reports_secret
 }
 
-@test "I3: if echo is turned off after the prompt, a note says that the program asks for a secret" {
+@test "I3: if echo is turned off after the prompt, a note says that the program is asking for a secret" {
 	boris
 	start_on_terminal 'echo Password; read -t 1 <>never; stty -echo; read x' \
 		'"wait":60000'
@@ -637,7 +637,7 @@ programs_that_read_lines() {
 	exits_with 0
 }
 
-@test "I3: a pause between complete lines of output does not end a wait" {
+@test "I3: a pause between complete lines of output does not end the wait" {
 	boris
 	start_on_terminal 'for i in 1 2 3; do
 			echo step $i
@@ -657,7 +657,7 @@ ask_twice() {
 	reports_possible_prompt
 }
 
-@test "I3: a prompt that was already reported does not end the next wait" {
+@test "I3: a prompt that has already been reported does not end the next wait" {
 	boris
 	ask_twice
 	read_task '' '"wait":700'
@@ -665,7 +665,7 @@ ask_twice() {
 	reports_possible_prompt
 }
 
-@test "I3: a new prompt ends a wait even if an earlier prompt was already reported" {
+@test "I3: a new prompt ends a wait even if an earlier prompt has already been reported" {
 	boris
 	ask_twice
 	call task_output '{"task_id":"'"$task"'","wait":60000}'
@@ -675,7 +675,7 @@ ask_twice() {
 	reports_possible_prompt
 }
 
-@test "I3: a prompt that is printed a second time is reported a second time" {
+@test "I3: a prompt that is printed again is reported again" {
 	boris
 	start_on_terminal 'stty -icanon -echo
 		while printf "\rchoice: "; do
@@ -688,7 +688,7 @@ ask_twice() {
 	reports_prompt
 }
 
-@test "I3: no prompt is reported if the program has printed nothing since the last input" {
+@test "I3: no prompt is reported if the program has not printed anything since the last input" {
 	needs_linux_parts
 	boris
 	start_on_terminal 'stty -icanon -echo; printf "> "; head -c 1 >one
@@ -704,7 +704,7 @@ ask_twice() {
 	reports_prompt
 }
 
-@test "I3: a prompt ends a wait for another text" {
+@test "I3: a prompt ends a wait for an until text" {
 	needs_linux_parts
 	boris
 	start_on_terminal 'printf "Sure? "; read x; echo ready; read x' \
@@ -732,7 +732,7 @@ ask_twice() {
 	has "$(plain stdout)" 30030
 }
 
-@test "I3: no prompt is reported until the program has read all input" {
+@test "I3: no prompt is reported until the program has read all of its input" {
 	boris
 	start_on_terminal 'stty -icanon -echo; printf "? "; head -c 1 >key
 		printf "more? "; read -t 600 <gate'
@@ -830,7 +830,7 @@ prompts_at_once() {
 	reports_no_prompt
 }
 
-@test "I3: a password prompt is reported if the program has closed and reopened its terminal" {
+@test "I3: a password prompt is reported even if the program has closed and reopened its terminal" {
 	boris
 	start_on_terminal 'exec </dev/null >/dev/null 2>&1
 		exec 3<>/dev/tty
@@ -854,7 +854,7 @@ reads_stopped() {
 	is_stopped "$1"
 }
 
-@test "I3: if SIGTTIN stops timeout, a note suggests timeout --foreground" {
+@test "I3: if SIGTTIN stops the timeout program, a note suggests timeout --foreground" {
 	needs_linux_parts
 	needs timeout
 	boris
@@ -863,7 +863,7 @@ reads_stopped() {
 	like "$(plain note)" '*timeout --foreground*'
 }
 
-@test "I3: if a signal has stopped a process group, a note names both" {
+@test "I3: if a process group is stopped by a signal, a note names the group and the signal" {
 	needs_linux_parts
 	boris
 	start_on_terminal 'echo $$; cat >got; echo end'
@@ -878,7 +878,7 @@ reads_stopped() {
 	has "$(plain stdout)" end
 }
 
-@test "I3: a stopped process is reported even if it has not read all input" {
+@test "I3: a stopped process is reported even if it has not read all of its input" {
 	needs_linux_parts
 	needs timeout
 	boris
@@ -890,7 +890,7 @@ reads_stopped() {
 	is_stopped SIGTTIN
 }
 
-@test "I3: a stopped process is reported even while another process prints" {
+@test "I3: a stopped process is reported even while another process is printing" {
 	needs_linux_parts
 	needs timeout
 	boris
@@ -990,7 +990,7 @@ turns() {
 	done
 }
 
-@test "I4: boris reads output on a reopened terminal even if no call waits for it" {
+@test "I4: boris reads output on a reopened terminal even if no call is waiting for it" {
 	boris
 	start_on_terminal 'exec </dev/null >/dev/null 2>&1; echo x >begun; read <gate
 		seq 100000 >/dev/tty; echo x >printed; read <gate
@@ -1021,7 +1021,7 @@ leave_process() {
 		echo end'
 }
 
-@test "I4: a process left running on a terminal does not delay the result" {
+@test "I4: a process that a command left running on a terminal does not delay the result" {
 	boris
 	leave_process
 	is "$(plain stdout)" end
@@ -1031,7 +1031,7 @@ leave_process() {
 	release 2
 }
 
-@test "I4: a process left running can no longer print to its terminal" {
+@test "I4: a process that a command left running can no longer write to its terminal" {
 	boris
 	leave_process
 	release
@@ -1049,7 +1049,7 @@ start_stubborn_tasks() {
 	start_on_terminal 'trap "" HUP; sleep 1000' '"wait":1'
 }
 
-@test "L3: processes on terminals are terminated when boris exits" {
+@test "L3: processes running on terminals are terminated when boris exits" {
 	boris
 	start_stubborn_tasks
 	stop_server
@@ -1058,7 +1058,7 @@ start_stubborn_tasks() {
 	has_no_processes
 }
 
-@test "L4: processes on terminals are terminated after boris was killed" {
+@test "L4: processes running on terminals are terminated after boris is killed" {
 	boris
 	start_stubborn_tasks
 	kill -9 $server
@@ -1069,14 +1069,14 @@ start_stubborn_tasks() {
 	status=0
 }
 
-@test "I6: a line on a terminal is wrapped after 200 columns" {
+@test "I6: a terminal line is wrapped after 200 columns" {
 	boris
 	start_on_terminal 'printf %0200d 1; echo; printf %0201d 2; printf "\r3\n"
 		read <gate' '"until":"3"'
 	is "$(plain stdout)" "$(printf '%0200d\n%0200d\n3' 1 0)"
 }
 
-@test "I6: blanks at the end of a terminal line are shown only before the cursor" {
+@test "I6: trailing blanks on a terminal line are shown only before the cursor" {
 	boris
 	start_on_terminal 'printf "%-150s\n\t \n%-300s|\n" a b; printf "name: "
 		read x' '"until":"name: "'
@@ -1085,7 +1085,7 @@ start_stubborn_tasks() {
 	is "$(result stdout)" '"x\n"'
 }
 
-@test "I6: the result of a full-screen program contains the current screen" {
+@test "I6: the result for a full-screen program contains the current screen" {
 	boris
 	for begins in '\033[?1049h' '\033[?1047h' '\033[?47h' '\033[H' \
 		'\033[1;1f'; do
@@ -1101,7 +1101,7 @@ start_stubborn_tasks() {
 	done
 }
 
-@test "I6: after a program has left the alternate screen, its output is shown as lines" {
+@test "I6: after a program leaves the alternate screen, its output is shown as lines" {
 	boris
 	start_on_terminal 'echo before; printf "\033[?1049h\033[Hdrawn"; read x
 		printf "\033[?1049l"; echo after; read x' '"until":"drawn"'
@@ -1113,7 +1113,7 @@ start_stubborn_tasks() {
 	like "$(plain stdout)" $'before\n*after'
 }
 
-@test "I6: task_output with new does not return an unchanged screen" {
+@test "I6: task_output with new: true does not return an unchanged screen" {
 	boris
 	start_on_terminal 'printf "\033[?1049h\033[5;5Hdrawn"; read x
 		printf "\033[5;5Hagain"; read x' '"until":"drawn"'
@@ -1144,7 +1144,7 @@ prints_lines() {
 	prints_lines '\0337\033[999;999f\0338'
 }
 
-@test "I6: text printed after the screen was cleared is reported as new" {
+@test "I6: text printed after the screen is cleared is reported as new" {
 	boris
 	start_on_terminal 'stty -echo; printf "drawn\n\n\n"; read x
 		printf "\033[H\033[2Jagain"; read x' '"until":"drawn"'
@@ -1153,7 +1153,7 @@ prints_lines() {
 	is "$(plain stdout)" again
 }
 
-@test "I6: nested progress bars are shown as one line each" {
+@test "I6: each of several nested progress bars is shown as a single line" {
 	boris
 	start_on_terminal 'for i in 1 2 3; do
 			printf "outer $i\ninner $i\r\033[A"
@@ -1162,7 +1162,7 @@ prints_lines() {
 	is "$(plain stdout)" $'outer 3\ninner 3\nend'
 }
 
-@test "I6: several terminal queries are answered in the order in which they are printed" {
+@test "I6: terminal queries are answered in the order in which they are printed" {
 	boris
 	start_on_terminal 'stty raw -echo; printf "ab\033[6n\033[5n\033[c\033[>c"
 		head -c 26 | tr "\033" E; stty sane; echo; echo end' \
@@ -1170,7 +1170,7 @@ prints_lines() {
 	has "$(plain stdout)" 'E[1;3RE[0nE[?1;2cE[>0;0;0c'
 }
 
-@test "I6: a query of the cursor position in the last cell returns the terminal size" {
+@test "I6: a cursor position query sent with the cursor in the last cell returns the terminal size" {
 	boris
 	start_on_terminal 'stty raw -echo
 		printf "\0337\033[999;999f\033[6n\0338"
@@ -1179,7 +1179,7 @@ prints_lines() {
 	has "$(plain stdout)" 'E[50;200R'
 }
 
-@test "W3: the argument until matches a row that a full-screen program has changed" {
+@test "W3: the until text matches a row changed by a full-screen program" {
 	boris
 	start_on_terminal 'printf "\033[?1049h\033[5;5Hready: no"; read x; sleep 0.2
 		printf "\033[5;12Hyes"; read x' '"until":"ready: no"'
@@ -1220,7 +1220,7 @@ sleep_after_lines() {
 		select(undef, undef, undef, 60)'" '"until":"go"'
 }
 
-@test "W2: the echo of several typed lines does not end a wait" {
+@test "W2: a wait does not end at the echo of several typed lines" {
 	use_fast_clock
 	boris
 	sleep_after_lines 3
@@ -1231,7 +1231,7 @@ sleep_after_lines() {
 	kill_task
 }
 
-@test "W2: the echo of a typed line that is wider than the terminal does not end a wait" {
+@test "W2: a wait does not end at the echo of a typed line wider than the terminal" {
 	use_fast_clock
 	boris
 	sleep_after_lines 1
@@ -1256,7 +1256,7 @@ sleep_after_lines() {
 	unanswered $typed
 }
 
-@test "W3: the argument until does not match the echo of the input" {
+@test "W3: the until text does not match the echo of the input" {
 	boris
 	bash_on_terminal
 	call_input 'echo x >begun; read x <gate; echo READY\n' \
@@ -1270,7 +1270,7 @@ sleep_after_lines() {
 	until_seen
 }
 
-@test "W3: the argument until does not match an echo that is printed character by character" {
+@test "W3: the until text does not match an echo that is printed character by character" {
 	boris
 	cat >echo_slowly <<-'END'
 	stty -icanon -echo
@@ -1293,7 +1293,7 @@ sleep_after_lines() {
 	until_seen
 }
 
-@test "W3: with echo off, the argument until matches the first output after the input" {
+@test "W3: with echo off, the until text matches the first output after the input" {
 	boris
 	start_on_terminal 'stty -echo; printf "? "; read x; echo "$x"; read <gate'
 	run_input 'READY\n' '"until":"READY"'
@@ -1301,7 +1301,7 @@ sleep_after_lines() {
 	until_seen
 }
 
-@test "W3: the argument until matches the first output of a program that reads single keys" {
+@test "W3: the until text matches the first output of a program that reads single keystrokes" {
 	boris
 	start_on_terminal 'stty -icanon -echo; echo x >begun; head -c 1 >key
 		echo; echo quit; read <gate' '"wait":1'
@@ -1310,7 +1310,7 @@ sleep_after_lines() {
 	until_seen
 }
 
-@test "W3: the argument until ignores the first output that is identical to the input" {
+@test "W3: the until text does not match the first output that repeats the input" {
 	boris
 	start_on_terminal 'stty -icanon -echo; printf "> "; head -c 4 >in
 		echo you chose quit; read -t 600 <gate'
@@ -1319,7 +1319,7 @@ sleep_after_lines() {
 	until_not_seen 'quit (it is plain text'
 }
 
-@test "W3: the argument until matches output before a prompt" {
+@test "W3: the until text matches output printed before a prompt" {
 	boris
 	start_on_terminal 'echo x >begun; read <gate; echo ready; printf "> "; read x' \
 		'"wait":1'
@@ -1330,7 +1330,7 @@ sleep_after_lines() {
 	until_seen
 }
 
-@test "W3: the argument until does not match output from before the input" {
+@test "W3: the until text does not match output printed before the input" {
 	boris
 	start_on_terminal 'printf "READY> "; echo x >begun; read x; read y' '"wait":1'
 	await_output begun
@@ -1340,7 +1340,7 @@ sleep_after_lines() {
 	has "$(plain note)" 'not printed since the last read'
 }
 
-@test "W3: the argument until does not match an echo that is printed twice" {
+@test "W3: the until text does not match an echo that is printed twice" {
 	boris
 	start_on_terminal 'echo x >begun; read <gate; stty -icanon -echo
 		printf "> READY\n"; read <gate; echo READY; read <gate' \
@@ -1359,7 +1359,7 @@ busy_shell() {
 }
 
 # waits_for_mark TEXT [RELEASES]: Types TEXT, whose last line creates the file
-# `await_file`, waits for a release and prints MARK. Fails if `until` is found before
+# `begun`, waits for a release and prints MARK. Fails if `until` is found before
 # MARK is printed. RELEASES (default: 1) is the number of releases that the
 # shell needs.
 waits_for_mark() {
@@ -1378,26 +1378,26 @@ waits_for_mark() {
 	kill_task
 }
 
-@test "W3: the argument until does not match a typed line that readline redraws" {
+@test "W3: the until text does not match a typed line redrawn by readline" {
 	boris
 	busy_shell 'PS1="% " bash --norc -i'
 	waits_for_mark 'echo x >begun; read <gate; echo MARK\n' 2
 }
 
-@test "W3: the argument until does not match a typed UTF-8 line that readline redraws" {
+@test "W3: the until text does not match a typed UTF-8 line redrawn by readline" {
 	boris
 	busy_shell 'PS1="% " LC_ALL=C.UTF-8 bash --norc -i'
 	waits_for_mark 'echo \u00e9 >begun; read <gate; echo MARK\n' 2
 }
 
-@test "W3: the argument until does not match a line that was typed in two parts" {
+@test "W3: the until text does not match a line typed in two parts" {
 	boris
 	busy_shell 'PS1="% " bash --norc -i'
 	run_input 'echo x >begun; read <gate; echo MA' '"wait":0'
 	waits_for_mark 'RK\n' 2
 }
 
-@test "W3: the argument until does not match a typed line that Python redraws" {
+@test "W3: the until text does not match a typed line redrawn by Python" {
 	needs python3
 	boris
 	start_on_terminal 'python3 -q' '"until":">>> "'
@@ -1409,7 +1409,7 @@ waits_for_mark() {
 	waits_for_mark "$mark"'print(\"MARK\")\n' 2
 }
 
-@test "W3: the argument until does not match the echo of the last of several lines" {
+@test "W3: the until text does not match the echo of the last of several typed lines" {
 	boris
 	bash_on_terminal
 	waits_for_mark 'echo a\necho x >begun; read <gate; echo MARK\n'
@@ -1418,21 +1418,21 @@ waits_for_mark() {
 	waits_for_mark "$loop"'echo x >begun; read <gate; echo MARK\n' 2
 }
 
-@test "W3: the argument until does not match the echo of a line with a tab" {
+@test "W3: the until text does not match the echo of a line with a tab" {
 	boris
 	mkdir directory
 	bash_on_terminal
 	waits_for_mark 'ls dir\t; echo x >begun; read <gate; echo MARK\n'
 }
 
-@test "W3: the argument until does not match the echo of a line typed after Ctrl-C" {
+@test "W3: the until text does not match the echo of a line typed after Ctrl-C" {
 	boris
 	bash_on_terminal
 	sleep_in_shell busy
 	waits_for_mark '\u0003echo x >begun; read <gate; echo MARK\n'
 }
 
-@test "W3: the argument until does not match the echo of a line wider than the terminal" {
+@test "W3: the until text does not match the echo of a line wider than the terminal" {
 	boris
 	long=": $(printf %0190d 0); echo x >begun; read x <gate; echo MARK\n"
 	for shell in 'TERM=dumb bash --norc -i' 'TERM=xterm bash --norc -i' \
@@ -1444,7 +1444,7 @@ waits_for_mark() {
 	done
 }
 
-@test "W3: the argument until does not match the echo of a line that another call has typed" {
+@test "W3: the until text does not match the echo of a line typed by another call" {
 	boris
 	busy_shell 'PS1="% " bash --norc -i'
 	run_input 'echo x >begun; read <gate; echo MARK\n' '"wait":0'
@@ -1460,7 +1460,7 @@ waits_for_mark() {
 	like "$(plain stdout)" $'*\nMARK\n*'
 }
 
-@test "W3: the argument until does not match an old command line that is redrawn" {
+@test "W3: the until text does not match a redrawn command line that starts with it" {
 	boris
 	busy_shell 'MARK() { echo x >begun; read <gate; }
 		export -f MARK; PS1="% " bash --norc -i'
@@ -1476,7 +1476,7 @@ waits_for_mark() {
 	has "$(plain stdout)" '% MARK'
 }
 
-@test "W3: the argument until matches output that repeats a part of the typed line" {
+@test "W3: the until text matches output that repeats part of the typed line" {
 	boris
 	bash_on_terminal
 	run_input 'echo \"the build has finished\"\n' '"until":"finished"'
@@ -1484,7 +1484,7 @@ waits_for_mark() {
 	until_seen
 }
 
-@test "W3: the argument until matches a line that cat prints after its echo" {
+@test "W3: the until text matches a line that cat prints after the line is echoed" {
 	boris
 	start_on_terminal 'cat'
 	run_input 'READY\n' '"until":"READY"'
@@ -1492,7 +1492,7 @@ waits_for_mark() {
 	until_seen
 }
 
-@test "O6: endless output on a terminal needs no more memory than on a pipe" {
+@test "O6: endless output on a terminal uses no more memory than on a pipe" {
 	needs_plain
 	boris
 	start_task 'yes'

@@ -52,7 +52,7 @@ send_together() {
 
 # --- K1: the table
 
-@test "K1: the argument wait_for_previous of Gemini CLI is accepted and ignored" {
+@test "K1: Gemini CLI's wait_for_previous argument is accepted and ignored" {
 	boris_for gemini-cli-mcp-client
 	run_bash 'echo hi' '{"wait_for_previous":true}'
 	is "$(result stdout)" '"hi\n"'
@@ -62,7 +62,7 @@ send_together() {
 	release
 }
 
-@test "K1: the argument wait_for_previous is rejected for clients other than Gemini CLI" {
+@test "K1: the wait_for_previous argument is rejected for clients other than Gemini CLI" {
 	boris
 	run_bash 'echo hi' '{"wait_for_previous":true}'
 	is_tool_error '*unknown argument "wait_for_previous"*'
@@ -70,13 +70,13 @@ send_together() {
 
 # --- K2: the call limit
 
-@test "K2: the default timeout is 600 s for a client that limits the time of calls" {
+@test "K2: the default timeout is 600 s for a client that limits the duration of calls" {
 	boris_for codex-mcp-client
 	ask tools/list
 	has "$(get -s result tools 0 description)" 'default 600000 ms'
 }
 
-@test "K2: --call-limit=0 sets the default timeout back to 120 s" {
+@test "K2: --call-limit=0 restores the default timeout of 120 s" {
 	boris_for codex-mcp-client --call-limit=0
 	ask tools/list
 	has "$(get -s result tools 0 description)" 'default 120000 ms'
@@ -97,13 +97,13 @@ send_together() {
 	is "$(result stdout)" '"so far\nend\n"'
 }
 
-@test "K2: a command whose timeout is slightly above --call-limit does not become a task" {
+@test "K2: a command whose timeout is slightly longer than --call-limit does not become a task" {
 	boris --call-limit=1
 	run_bash 'read <gate' '{"timeout":1600}'
 	is "$(result status)" '"timed_out"'
 }
 
-@test "K2: a command that became a task at --call-limit is terminated at its timeout" {
+@test "K2: a command turned into a task by --call-limit is terminated when its timeout expires" {
 	use_fast_clock
 	boris --call-limit=3
 	run_bash 'read <gate' '{"timeout":15000}'
@@ -116,7 +116,7 @@ send_together() {
 	has "$(result note)" timeout
 }
 
-@test "K2: a command that is still queued at --call-limit is not run" {
+@test "K2: a command that is still queued when it reaches --call-limit is not run" {
 	boris --call-limit=1
 	call_bash 'echo first; read <gate' '{"timeout":8000}'
 	first=$id
@@ -129,7 +129,7 @@ send_together() {
 	[ ! -e ran ]
 }
 
-@test "K2: a queued command starts as soon as the previous one has become a task" {
+@test "K2: a queued command starts as soon as the previous one becomes a task" {
 	boris --call-limit=4
 	call_bash 'read <never'
 	start_timer
@@ -139,7 +139,7 @@ send_together() {
 	within 5000
 }
 
-@test "K2: at --call-limit, the next queued command starts as a task" {
+@test "K2: when --call-limit is reached, the next queued command is started as a task" {
 	boris --call-limit=1
 	send_together 'read <never' 'echo second; read <gate'
 	answer 101
@@ -153,7 +153,7 @@ send_together() {
 	is "$(result stdout)" '"second\n"'
 }
 
-@test "K2: at --call-limit, queued commands become tasks in order until ten tasks are running" {
+@test "K2: when --call-limit is reached, queued commands become tasks in order until ten are running" {
 	local i commands=()
 	boris --call-limit=1
 	for i in {1..12}; do
@@ -172,7 +172,7 @@ send_together() {
 	eventually ten_started
 }
 
-@test "K2, D7: commands with an absolute cwd become tasks at --call-limit" {
+@test "K2, D7: commands with an absolute cwd become tasks when they reach --call-limit" {
 	local i tasks=()
 	boris --call-limit=1
 	for i in 1 2 3; do
@@ -192,7 +192,7 @@ send_together() {
 	done
 }
 
-@test "K2, D7: a seventeenth command with an absolute cwd is not run at --call-limit" {
+@test "K2, D7: a queued command with an absolute cwd is not run after it reaches --call-limit" {
 	local i
 	boris --call-limit=1
 	for i in {1..16}; do
@@ -206,7 +206,7 @@ send_together() {
 	release 17
 }
 
-@test "K2: at --call-limit, a queued edit is made and answered" {
+@test "K2: a queued edit is applied and answered when it reaches --call-limit" {
 	boris --call-limit=1 --edit
 	call_bash 'read <never'
 	run_tool edit '{"path":"f","new":"text"}'
@@ -214,7 +214,7 @@ send_together() {
 	is "$(<f)" text
 }
 
-@test "K2: a command becomes a task at --call-limit even if the client reads no responses" {
+@test "K2: a command that reaches --call-limit becomes a task even if the client does not read responses" {
 	boris --call-limit=2
 	call_bash 'read <never'
 	call_bash 'echo x >mark'
@@ -225,7 +225,7 @@ send_together() {
 	kill $writer || :
 }
 
-@test "K2: a command is terminated at --call-limit if ten tasks are running" {
+@test "K2: a command that reaches --call-limit is terminated if ten tasks are running" {
 	boris --call-limit=1
 	start_ten_tasks
 	run_bash 'read <never'
@@ -234,7 +234,7 @@ send_together() {
 	has "$(plain note)" 'because 10 background tasks are running'
 }
 
-@test "K2: a queued command is not run if --call-limit would leave it less than a second" {
+@test "K2: a queued command is not run if --call-limit would leave it less than a second to run" {
 	boris --call-limit=3
 	start_ten_tasks
 	call_bash 'echo x >begun; read <never'
@@ -251,7 +251,7 @@ send_together() {
 	[ ! -e ran ]
 }
 
-@test "K2: the note about a command terminated at --call-limit includes the time in the queue" {
+@test "K2: the note about a command terminated by --call-limit includes the time spent in the queue" {
 	boris --call-limit=4
 	start_ten_tasks
 	call_bash 'echo x >begun; read <gate'
@@ -267,7 +267,7 @@ send_together() {
 	answer $first
 }
 
-@test "K2, E11: queued commands that become tasks cause no note about an unresponsive directory" {
+@test "K2, E11: no note about an unresponsive directory appears for queued commands that become tasks" {
 	local i commands=()
 	boris --call-limit=1
 	for i in {1..10}; do
@@ -281,7 +281,7 @@ send_together() {
 	done
 }
 
-@test "K2: a wait for one task ends at --call-limit" {
+@test "K2: a wait for one task ends when the call reaches --call-limit" {
 	boris --call-limit=1
 	start_task 'read <gate'
 	read_task '' '"wait":60000'
@@ -290,7 +290,7 @@ send_together() {
 	release
 }
 
-@test "K2: a wait for any task ends at --call-limit" {
+@test "K2: a wait for any task ends when the call reaches --call-limit" {
 	boris --call-limit=1
 	start_task 'read <gate'
 	run_tool task_output '{"wait":6000}'
@@ -298,7 +298,7 @@ send_together() {
 	release
 }
 
-@test "K2: for Claude Code, a wait does not end at --call-limit" {
+@test "K2: for Claude Code, a wait does not end when the call reaches --call-limit" {
 	boris_for claude-code --call-limit=1 --structured=on
 	start_task 'sleep 1.5; echo done'
 	read_task '' '"wait":20000'
@@ -324,7 +324,7 @@ LIMITS='codex-mcp-client 36000
 copilot-cli 20000
 gemini-cli-mcp-client 38000'
 
-@test "K3: long stdout is shortened to the size that each known client accepts" {
+@test "K3: long stdout is truncated to the size that each known client accepts" {
 	while read -r name limit; do
 		boris_for "$name" --structured=off
 		run_bash "$(long_output 60000)"
@@ -336,7 +336,7 @@ a*'
 	done <<<"$LIMITS"
 }
 
-@test "K3: long stdout and stderr together fit the size that each known client accepts" {
+@test "K3: long stdout and stderr together fit within the size that each known client accepts" {
 	while read -r name limit; do
 		boris_for "$name" --structured=off
 		run_bash "$(long_output 60000); { $(long_output 60000); } >&2"
@@ -346,14 +346,14 @@ a*'
 	done <<<"$LIMITS"
 }
 
-@test "K3: a result for opencode has at most 1900 lines of text" {
+@test "K3: a result for opencode contains at most 1,900 lines of text" {
 	boris_for opencode
 	run_bash 'seq 3000; seq 3000 >&2'
 	most "$(result_text | wc -l)" 1900
 	is "$(result_text | grep -c 'full output: /')" 2
 }
 
-@test "K3: --result-limit overrides the known limit of a client" {
+@test "K3: --result-limit overrides a client's known limit" {
 	boris_for copilot-cli --result-limit=2000 --structured=off
 	run_bash "$(long_output 60000)"
 	most ${#reply} 2600
@@ -388,7 +388,7 @@ names_all_tasks() {
 	done
 }
 
-@test "K3: with --result-limit, the error about an unknown task still lists all tasks" {
+@test "K3: the error about an unknown task still lists all tasks when --result-limit applies" {
 	boris --result-limit=2000
 	start_described_tasks
 	run_tool task_output '{"task_id":"'"$(printf %0300d 0)"'"}'
@@ -396,7 +396,7 @@ names_all_tasks() {
 	names_all_tasks
 }
 
-@test "K3: with --result-limit, the error about an eleventh task still lists all tasks" {
+@test "K3: the error about starting an eleventh task still lists all tasks when --result-limit applies" {
 	boris --result-limit=2000
 	start_described_tasks
 	run_bash true '{"run_in_background":true}'
@@ -404,7 +404,7 @@ names_all_tasks() {
 	names_all_tasks
 }
 
-@test "K3: with --result-limit, the task list still names all ten tasks" {
+@test "K3: the task list still names all ten tasks when --result-limit applies" {
 	boris --result-limit=2000
 	start_described_tasks
 	call_bash "echo x >begun; read <gate # $(printf %0300d 0)"
@@ -415,7 +415,7 @@ names_all_tasks() {
 	release
 }
 
-@test "K3: output is shortened to --result-limit even if the directory name exceeds it" {
+@test "K3: output is truncated to --result-limit even if the directory name is longer than the limit" {
 	dir=$PWD$(printf "/%0200d" {1..13})
 	mkdir -p "$dir"
 	boris --result-limit=2000 --structured=off
@@ -439,7 +439,7 @@ long_path() {
 	done
 }
 
-@test "K3: a long path is shortened in the middle when an error of edit quotes it" {
+@test "K3: a long path is shortened in the middle when an edit error quotes it" {
 	boris --edit --result-limit=2000
 	for letter in p € ü; do
 		run_tool edit '{"path":"'"$(long_path $letter)"'","old":"x","new":"y"}'
@@ -450,7 +450,7 @@ long_path() {
 
 # --- K4: the directory in the first result
 
-@test "K4: only the first result of a foreground command shows the working directory" {
+@test "K4: only the first result of a foreground command states the working directory" {
 	boris
 	run_bash 'echo hi'
 	has "$(text)" "cwd: $PWD"

@@ -26,7 +26,7 @@ slow_exit() {
 
 # --- L1, L2: closing a session
 
-@test "L1: at end of file on stdin, background tasks receive SIGTERM and can clean up" {
+@test "L1: at EOF on stdin, background tasks receive SIGTERM and can clean up" {
 	boris
 	start_task 'sleep 600 & echo $! >child
 		trap "echo bye >bye; exit" TERM; read <gate'
@@ -45,7 +45,7 @@ default_hup() {
 	[ -z "$(trap -p HUP)" ] || wrap=(env --default-signal=HUP)
 }
 
-@test "L1: SIGTERM, SIGINT, SIGHUP or SIGQUIT makes boris terminate all commands" {
+@test "L1: boris terminates all commands on SIGTERM, SIGINT, SIGHUP or SIGQUIT" {
 	default_hup
 	for signal in TERM INT HUP QUIT; do
 		boris
@@ -63,7 +63,7 @@ default_hup() {
 	done
 }
 
-@test "L1: without commands, boris exits immediately on SIGTERM, SIGINT, SIGHUP and SIGQUIT" {
+@test "L1: if no command is running, boris exits immediately on SIGTERM, SIGINT, SIGHUP or SIGQUIT" {
 	default_hup
 	for signal in TERM INT HUP QUIT; do
 		boris
@@ -75,7 +75,7 @@ default_hup() {
 	done
 }
 
-@test "L1, D7: at exit, boris terminates all 16 commands that run in parallel" {
+@test "L1, D7: boris terminates all 16 parallel commands when it exits" {
 	boris
 	: >begun
 	for i in {1..18}; do
@@ -106,11 +106,11 @@ default_hup() {
 	is_gone stopped
 }
 
-@test "L1: a task receives SIGTERM only once if end of file on stdin is followed by a signal" {
+@test "L1: a task receives SIGTERM only once if boris reads EOF on stdin and then receives a signal" {
 	boris
 	start_task 'trap "echo bye >>bye; exit" TERM; echo x >a; read <gate'
 	await_file a
-	pause 100 # A command younger than 50 ms gets SIGTERM twice (E2).
+	pause 100 # A command younger than 50 ms receives SIGTERM twice (E2).
 	end_input
 	await_file bye
 	kill -TERM "$server" 2>/dev/null || :
@@ -120,7 +120,7 @@ default_hup() {
 	is "$(cat bye)" bye
 }
 
-@test "L1: a call that waits for a task is answered when boris exits" {
+@test "L1: a call that is waiting for a task is answered when boris exits" {
 	boris
 	start_task 'echo x >a; read <gate; :'
 	await_output a
@@ -135,7 +135,7 @@ default_hup() {
 
 # The command ends when boris has waited three times for 200 ms. The client must
 # then have another 200 ms to read the response, which is longer than a pipe.
-@test "P10: the last response is completely written before boris exits" {
+@test "P10: the last response is written completely before boris exits" {
 	boris
 	call_bash 'head -c 60000 /dev/zero | tr "\0" "\042" | tee /dev/stderr
 		trap "sleep 0.6; exit 0" TERM; echo x >a; read <gate'
@@ -183,7 +183,7 @@ exits_at_once() {
 	eventually has_no_processes
 }
 
-@test "L1: a signal after end of file on stdin makes boris exit immediately" {
+@test "L1: a signal after EOF on stdin makes boris exit immediately" {
 	boris
 	start_task "$(stubborn pid)"
 	await_file pid
@@ -197,7 +197,7 @@ exits_at_once() {
 	least "$(elapsed)" 4800 # The task had the complete grace period.
 }
 
-@test "L1: a signal makes boris exit immediately while it waits for the last call" {
+@test "L1: a signal makes boris exit immediately while it is waiting for the last call" {
 	boris
 	call_bash 'trap "echo x >bye; exit" TERM; echo $$ >pid
 		while :; do read -t 600 <>never; done'
@@ -255,7 +255,7 @@ printing_daemon() {
 	END
 }
 
-@test "L1: a daemon that prints to a pipe receives SIGPIPE after boris has exited" {
+@test "L1: a daemon that writes to a pipe receives SIGPIPE after boris exits" {
 	needs setsid
 	boris
 	run_bash "$(printing_daemon)"
@@ -264,7 +264,7 @@ printing_daemon() {
 	eventually is_gone daemon
 }
 
-@test "L1: a daemon that prints to a pipe receives SIGPIPE after boris was killed" {
+@test "L1: a daemon that writes to a pipe receives SIGPIPE after boris is killed" {
 	needs setsid
 	boris
 	start_task "$(printing_daemon)
@@ -276,7 +276,7 @@ printing_daemon() {
 	eventually has_no_processes
 }
 
-@test "L1: the guard process closes its descriptors of finished tasks" {
+@test "L1: the guard process closes its descriptors for finished tasks" {
 	needs_linux
 	boris
 	for i in {1..100}; do
@@ -326,7 +326,7 @@ close_with_queue() {
 	cost=$((cost + cpu))
 }
 
-@test "L1: the CPU time at exit grows linearly with the number of queued calls" {
+@test "L1: the CPU time used at exit grows linearly with the number of queued calls" {
 	needs_plain
 	close_with_queue 4000
 	few=$cost
@@ -334,7 +334,7 @@ close_with_queue() {
 	most $cost $((10 * few + 300))
 }
 
-@test "L2: no command starts after boris has received SIGTERM" {
+@test "L2: no command is started after boris receives SIGTERM" {
 	boris
 	call_bash "$(stubborn pid)"
 	call_bash 'touch ran'
@@ -370,7 +370,7 @@ close_with_queue() {
 	kill_processes_left
 }
 
-@test "L3: a process started with setsid survives the exit of boris" {
+@test "L3: a process started with setsid keeps running after boris exits" {
 	needs setsid
 	boris
 	run_bash 'setsid sh -c "echo \$\$ >far; exec sleep 600" & true'
@@ -436,7 +436,7 @@ descriptors() {
 	is "$(grep -c '"hi' heard)" $((250 * i))
 }
 
-@test "L3: boris removes its temporary files at end of file on stdin and on SIGTERM" {
+@test "L3: boris removes its temporary files at EOF on stdin and on SIGTERM" {
 	for how in end_input 'kill -TERM'; do
 		boris
 		run_bash 'head -c 40000 /dev/zero | tr "\0" a'
@@ -490,7 +490,7 @@ nothing_remains() {
 	is "$(compgen -G 'tmp/*')" ''
 }
 
-@test "L4: neither processes nor files remain after boris was killed" {
+@test "L4: neither processes nor files remain after boris is killed" {
 	needs_linux
 	boris
 	start_all_kinds
@@ -500,7 +500,7 @@ nothing_remains() {
 	nothing_remains
 }
 
-@test "L4: neither processes nor files remain after the process group of boris was killed" {
+@test "L4: neither processes nor files remain after boris's process group is killed" {
 	needs_linux
 	boris
 	start_all_kinds
@@ -510,7 +510,7 @@ nothing_remains() {
 	nothing_remains
 }
 
-@test "L4: after boris was killed, the guard process removes no files of commands" {
+@test "L4: after boris is killed, the guard process does not remove files created by commands" {
 	needs_linux
 	boris
 	run_bash 'head -c 100000 /dev/zero | tr "\0" a'
@@ -528,7 +528,7 @@ nothing_remains() {
 	rm tmp/*
 }
 
-@test "L4: if boris is killed while a command starts, the command receives SIGTERM twice" {
+@test "L4: if boris is killed while a command is starting, the command receives SIGTERM twice" {
 	needs_plain
 	for ((i = 0; i < 20; i++)); do
 		rm -f got
@@ -552,7 +552,7 @@ nothing_remains() {
 	start_task 'trap "sleep 1.5; echo bye >bye; exit" TERM; echo x >other
 		while :; do read -t 1 <>never; done'
 	await_file pid other
-	pause 100 # A command younger than 50 ms gets SIGTERM twice (E2).
+	pause 100 # A command younger than 50 ms receives SIGTERM twice (E2).
 	start_timer
 	kill -TERM "$server"
 	await_file terms
@@ -566,7 +566,7 @@ nothing_remains() {
 	eventually has_no_processes
 }
 
-@test "L4: a child that a SIGTERM handler forks is terminated after boris was killed" {
+@test "L4: a child forked by a SIGTERM handler is terminated after boris is killed" {
 	needs_linux
 	boris
 	start_task 'trap "sleep 600 & exit" TERM; echo x >begun
@@ -577,7 +577,7 @@ nothing_remains() {
 	eventually has_no_processes
 }
 
-@test "L4: a process that forks continuously is terminated after boris was killed" {
+@test "L4: a process that forks continuously is terminated after boris is killed" {
 	needs_linux
 	boris
 	call_bash 'trap "" TERM; h() { [ -e forks ] && h & }; : >forks; h
@@ -592,7 +592,7 @@ nothing_remains() {
 CLEAN_UP='trap "read -t 0.2 <>never; echo x >bye; exit" TERM
 	echo $$ >pid; while :; do read -t 600 <>never; done'
 
-@test "L4: a foreground command can clean up after boris was killed" {
+@test "L4: a foreground command can clean up after boris is killed" {
 	needs_linux
 	boris
 	call_bash "$CLEAN_UP" '{"timeout":60000}'
@@ -603,7 +603,7 @@ CLEAN_UP='trap "read -t 0.2 <>never; echo x >bye; exit" TERM
 	eventually has_no_processes
 }
 
-@test "L4: a command that became a task can clean up after boris was killed" {
+@test "L4: a command that was turned into a task can clean up after boris is killed" {
 	needs_linux
 	boris --on-timeout=background
 	run_bash "$CLEAN_UP" '{"timeout":100}'
@@ -656,7 +656,7 @@ guard_was_replaced() {
 	eventually has_no_processes
 }
 
-@test "L4: if the guard process is killed while a task runs, boris replaces it immediately" {
+@test "L4: if the guard process is killed while a task is running, boris replaces it immediately" {
 	start_guarded 'sleep 600' '{"run_in_background":true}'
 	kill -KILL "$guard"
 	eventually is_gone "$guard"
@@ -672,7 +672,7 @@ guard_was_replaced() {
 	is_reaped "$guard"
 }
 
-@test "L4: the guard process inherits no descriptor from the client" {
+@test "L4: the guard process inherits no file descriptors from the client" {
 	start_guarded true
 	is "$(ls "/proc/$guard/fd")" 0
 	like "$(readlink "/proc/$guard/fd/0")" 'pipe:*'

@@ -112,14 +112,14 @@ is_error() {
 	is "$(get result ttlMs)$(get result cacheScope)" ''
 }
 
-@test "M8: the error about an unknown argument has resultType complete" {
+@test "M8: the error about an unknown argument has a resultType of complete" {
 	start
 	stateless_call bash '{"cmd":"ls"}'
 	is_stateless
 	is_tool_error '*cmd*'
 }
 
-@test "M8: the result about a running task has resultType complete" {
+@test "M8: the result for a running task has a resultType of complete" {
 	start
 	stateless_bash 'read <gate' '"run_in_background":true'
 	is_stateless
@@ -128,7 +128,7 @@ is_error() {
 	is "$(result status)" '"running"'
 }
 
-@test "M8: the result of a command that timed out has resultType complete" {
+@test "M8: the result for a command that timed out has a resultType of complete" {
 	start
 	stateless_bash 'read <gate' '"timeout":50'
 	is_stateless
@@ -171,7 +171,7 @@ is_error() {
 	is_error -32602 $CAPABILITIES
 }
 
-@test "M8: malformed clientCapabilities are rejected with error -32602" {
+@test "M8: a malformed clientCapabilities member is rejected with error -32602" {
 	start
 	for value in null '[]' '"x"' 1; do
 		list_tools '"'$VERSION'":"2026-07-28","'$CAPABILITIES'":'"$value"
@@ -199,7 +199,7 @@ is_error() {
 	done
 }
 
-@test "M8: a request is checked for its version, _meta, method and params in this order" {
+@test "M8: a request's version, _meta, method and params are checked in that order" {
 	start
 	ask nope '{"_meta":{"'$VERSION'":5}}'
 	is "$(code)" -32602
@@ -215,13 +215,13 @@ is_error() {
 
 # --- M8: methods, params and notifications
 
-@test "M8: an error object has no members except code and message" {
+@test "M8: an error object contains only a code and a message" {
 	start
 	modern nope
 	is "$(get -k error | sort | xargs)" 'code message'
 }
 
-@test "M8: methods that the stateless version has removed are rejected with error -32601" {
+@test "M8: methods removed in the stateless protocol version are rejected with error -32601" {
 	start
 	for method in initialize ping logging/setLevel resources/subscribe \
 	              resources/unsubscribe tasks/get tasks/list tasks/result \
@@ -251,7 +251,7 @@ is_error() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "M8: after a handshake, tools/call ignores the unknown parameter task" {
+@test "M8: after the initialize handshake, tools/call ignores an unknown task parameter" {
 	boris
 	ask tools/call '{"name":"bash","arguments":{"command":"echo hi"},"task":{"ttl":60000}}'
 	is "$(result stdout)" '"hi\n"'
@@ -284,7 +284,7 @@ is_error() {
 	is_stateless
 }
 
-@test "M8: after its cancellation, a stateless request receives no more messages" {
+@test "M8: no more messages are sent for a stateless request after it is cancelled" {
 	start
 	quote 'trap "echo bye; exit" TERM; echo one; echo $$ >pid; read <gate'
 	stateless_request 6 bash '{"command":'"$quoted"'}' '"progressToken":0'
@@ -307,7 +307,7 @@ is_error() {
 	is "$(plain stdout)" "$PWD/d"
 }
 
-@test "M8: over stdio, the description of bash mentions the working directory" {
+@test "M8: over stdio, the bash tool's description mentions the working directory" {
 	start
 	modern tools/list
 	has "$(get result tools 0 description)" cwd
@@ -339,7 +339,7 @@ subscribe() {
 	is ${#notices[@]} 0
 }
 
-@test "M8: an open subscriptions/listen is answered at end of file on stdin" {
+@test "M8: an open subscriptions/listen request is answered at EOF on stdin" {
 	start
 	subscribe 7
 	end_input
@@ -365,7 +365,7 @@ subscribe() {
 	done
 }
 
-@test "M8: subscriptions/listen is rejected if its member notifications is not an object" {
+@test "M8: subscriptions/listen is rejected if its notifications member is not an object" {
 	start
 	modern subscriptions/listen
 	is "$(code)" -32602
@@ -423,7 +423,7 @@ subscribe() {
 	is "$(get result)" '{}'
 }
 
-@test "M3: a handshake can follow after a stateless request" {
+@test "M3: a handshake can follow a stateless request" {
 	start
 	modern server/discover
 	hello 2025-06-18
@@ -447,7 +447,7 @@ subscribe() {
 	is "$(code)" -32602
 }
 
-@test "M3: stateless calls share the working directory with calls after a handshake" {
+@test "M3: stateless calls share the working directory with calls made after a handshake" {
 	mkdir d
 	start
 	stateless_bash 'cd d'
@@ -488,7 +488,7 @@ subscribe() {
 	is_after_handshake
 }
 
-@test "M3: a stateless call can read a task that was started after a handshake" {
+@test "M3: a stateless call can read a task started in a session" {
 	boris
 	start_task 'read <gate; echo hi'
 	release
@@ -517,7 +517,7 @@ subscribe() {
 
 # --- M13 and M14: what makes real clients fail
 
-@test "M13: boris answers server/discover within two seconds of its start" {
+@test "M13: boris answers server/discover within two seconds of starting" {
 	start_timer
 	start
 	request '"server-discover-probe-1"' server/discover '{"_meta":{'"$META"'}}'
@@ -555,7 +555,7 @@ each_schema() {
 	each_schema is_object
 }
 
-@test "M14.4: the tool schemas contain no keywords such as oneOf that clients may not support" {
+@test "M14.4: the tool schemas do not use keywords that clients may not support, such as oneOf" {
 	has_only_plain_keywords() {
 		local word
 		for word in '$schema' oneOf anyOf allOf '$defs' definitions; do
@@ -602,7 +602,7 @@ each_schema() {
 	is "$(plain stdout)" "$HOME"$'\nü'
 }
 
-@test "M14.14: boris works without environment variables" {
+@test "M14.14: boris works with an empty environment" {
 	[ -z "$WRAP" ] || skip "under $WRAP"
 	wrap=(env -i "TEST_MARK=$PWD:")
 	boris
@@ -636,7 +636,7 @@ is_escaped() {
 	is_escaped "$ESCAPED"
 }
 
-@test "M14.19: Unicode line separators are escaped in lists of tasks" {
+@test "M14.19: Unicode line separators are escaped in task lists" {
 	boris
 	start_task "echo '$BREAKS'; read <gate" '{"description":"'"$ALL_BREAKS"'"}'
 	run_tool task_output '{}'

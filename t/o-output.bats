@@ -38,7 +38,7 @@ not_truncated() {
 	is "$(result stdout_chars)$(result stdout_file)" ''
 }
 
-@test "O1: colours and other CSI sequences are removed" {
+@test "O1: colours and other CSI sequences are removed from output" {
 	boris
 	shows '\033[31mred\033[0m plain\n' 'red plain\n'
 	shows '\033[1;38;5;196mx\033[m\033[?25l\033[2J\033[10;20Hy\n' 'xy\n'
@@ -46,14 +46,14 @@ not_truncated() {
 	shows 'a\033[Kb' 'ab'
 }
 
-@test "O1: OSC sequences that end with BEL or ST are removed" {
+@test "O1: OSC sequences that end with BEL or ST are removed from output" {
 	boris
 	shows '\033]0;title\007text' 'text'
 	shows '\033]0;title\033\\text' 'text'
 	shows '\033]8;;http://x\033\\link\033]8;;\033\\\n' 'link\n'
 }
 
-@test "O1: DCS, APC, PM and SOS sequences are removed" {
+@test "O1: DCS, APC, PM and SOS sequences are removed from output" {
 	boris
 	shows 'a\033Pq#0;1\033\\b' 'ab'
 	shows 'a\033_Gf=1\033\\b' 'ab'
@@ -61,7 +61,7 @@ not_truncated() {
 	shows 'a\033Xstring\033\\b' 'ab'
 }
 
-@test "O1: escape sequences of two or three bytes are removed" {
+@test "O1: escape sequences of two or three bytes are removed from output" {
 	boris
 	shows 'a\033cd\033=e\033>f\033Mg' 'adefg'
 	shows 'a\033(Bb\033)0c\033#8d' 'abcd'
@@ -110,7 +110,7 @@ written_pieces() {
 	[ -e written ] && [ "$(wc -l <written | tr -d ' ')" = "$1" ]
 }
 
-@test "O1: an escape sequence that is printed in several parts is removed" {
+@test "O1: an escape sequence printed in several parts is removed" {
 	boris
 	print_in_pieces 'a\033' '[3' '1mb\033]0;t' 't\033' '\\c'
 	for piece in 1 2 3 4 5; do next_piece; done
@@ -118,7 +118,7 @@ written_pieces() {
 	is "$(plain stdout)" abc
 }
 
-@test "O1: CR, CRLF and BS have their effect even if they are printed separately" {
+@test "O1: CR, CRLF and BS take effect even if they are printed separately" {
 	boris
 	print_in_pieces 'abc\r' '\nabcdef\r' x 'y\b\b' z
 	next_piece
@@ -133,7 +133,7 @@ written_pieces() {
 	is "$(plain stdout)" $'abc\nzycdef'
 }
 
-@test "O2: a character whose bytes are printed separately is shown" {
+@test "O2: a character whose bytes are printed separately is shown correctly" {
 	boris
 	print_in_pieces '\360\237' '\230' '\200\n'
 	for piece in 1 2 3; do next_piece; done
@@ -141,7 +141,7 @@ written_pieces() {
 	is "$(plain stdout)" $'\xf0\x9f\x98\x80'
 }
 
-@test "O1: CRLF counts as a newline" {
+@test "O1: CRLF is treated as one newline" {
 	boris
 	shows 'a\r\nb\r\n' 'a\nb\n'
 	shows 'a\r\r\nb' 'a\nb'
@@ -169,7 +169,7 @@ written_pieces() {
 	shows '\360\237\230\200b\rxy\n' 'xyb\n'
 }
 
-@test "O1: a counter that is redrawn with carriage returns takes only one line" {
+@test "O1: a counter that is redrawn with carriage returns takes up only one line of output" {
 	boris
 	run_bash 'for ((i = 0; i <= 5000; i++)); do
 			printf "\r%d of 5000" $i
@@ -178,7 +178,7 @@ written_pieces() {
 	is "$(result stdout)" '"5000 of 5000\n"'
 }
 
-@test "O1: EL erases the line before or after the cursor" {
+@test "O1: EL erases the part of the line before or after the cursor" {
 	boris
 	shows 'abcdef\r\033[K' ''
 	shows 'abcdef\r\033[Kxy\n' 'xy\n'
@@ -196,7 +196,7 @@ written_pieces() {
 	like "$(plain stdout)" 'xé*'
 }
 
-@test "O1: in a line of more than 8,000 characters, only the last 8,000 columns can be overwritten" {
+@test "O1: in a line longer than 8,000 characters, only the last 8,000 columns can be overwritten" {
 	boris
 	run_bash "$(as 8001 a); printf '\rx\n'"
 	is "$(plain stdout)" "$(as 8000 a | sh)x"
@@ -218,17 +218,17 @@ written_pieces() {
 	shows 'one\n\btwo' 'one\ntwo'
 }
 
-@test "O1: a backspace can move into a wide character" {
+@test "O1: a backspace can move the cursor into the middle of a wide character" {
 	boris
 	shows '\303\244\b\360\237\230\200\b\by' 'y '
 }
 
-@test "O1: the tables in t/screen give the expected text" {
+@test "O1: the tables in t/screen produce the expected text" {
 	[ -x "$HERE/screen" ] || fail "t/screen is not built: make t/screen"
 	is "$("$HERE/screen" | grep '^not ok')" ''
 }
 
-@test "O1: cursor movements within a line have their effect" {
+@test "O1: cursor movements within a line take effect" {
 	boris
 	shows 'hello\033[1Cworld\n' 'hello world\n'
 	shows 'OS:\033[10CDebian\n' 'OS:          Debian\n'
@@ -242,7 +242,7 @@ written_pieces() {
 	shows 'abcdef\033[3G\033[3X' 'ab   f'
 }
 
-@test "O1: a counter that erases and redraws its line takes only one line" {
+@test "O1: a counter that erases and redraws its line takes up only one line of output" {
 	boris
 	run_bash 'for i in $(seq 60); do
 			printf "\033[2K\033[1Gstep $i of 60"
@@ -263,7 +263,7 @@ written_pieces() {
 	most "$(result elapsed_ms)" $((2000 * SLOW))
 }
 
-@test "O1: control characters other than tab and newline are removed" {
+@test "O1: control characters other than tab and newline are removed from output" {
 	boris
 	shows 'a\000b\000' 'ab'
 	shows 'abc\r\000x' 'xbc'
@@ -289,7 +289,7 @@ written_pieces() {
 	shows 'a\377\376b' 'a\357\277\275\357\277\275b'
 }
 
-@test "O2: overlong sequences and surrogates are shown as U+FFFD" {
+@test "O2: overlong UTF-8 sequences and surrogates are shown as U+FFFD" {
 	boris
 	for bytes in '\300\200' '\340\200\200' '\355\240\200' \
 		'\364\220\200\200' '\370\210\200\200\200'; do
@@ -357,7 +357,7 @@ written_pieces() {
 	has "$(plain stdout)" 'first 30000 and last 2000 shown; full'
 }
 
-@test "O3: truncated output shows no character twice" {
+@test "O3: truncated output does not repeat characters" {
 	boris
 	run_bash 'seq 6300'
 	has "$(plain stdout)" 'first 30000 and last 393 shown;'
@@ -375,7 +375,7 @@ written_pieces() {
 	not_truncated
 }
 
-@test "O3: the truncation line for stderr names stderr and its own file" {
+@test "O3: the truncation line for stderr names stderr and the file in which it was saved" {
 	boris
 	run_bash "($(as 40000 a)) >&2"
 	line='[stderr truncated: 40000 characters in total,'
@@ -383,21 +383,21 @@ written_pieces() {
 	has "$(plain stderr)" "$line full output: $(plain stderr_file)]"
 }
 
-@test "O3: the limit for output counts characters rather than bytes" {
+@test "O3: the output limit counts characters rather than bytes" {
 	boris
 	run_bash 'yes é | head -n 30000 | tr -d "\n"'
 	is "$(get -n result structuredContent stdout)" 30000
 	not_truncated
 }
 
-@test "O3: truncation does not divide a character" {
+@test "O3: truncation does not split a character" {
 	boris
 	run_bash 'printf x; yes 😀 | head -n 30000 | tr -d "\n"'
 	is "$(result stdout_chars)" 30001
 	is "$(plain stdout | head -c 119997 | tail -c 4)" 😀
 }
 
-@test "O3: escape sequences do not count towards the limit for output" {
+@test "O3: escape sequences do not count towards the output limit" {
 	boris
 	run_bash 'for ((i = 0; i < 20000; i++)); do
 			printf "\033[31mx\033[0m"
@@ -406,7 +406,7 @@ written_pieces() {
 	not_truncated
 }
 
-@test "O4: BORIS_TRUNCATE=tail shows the last 2000 lines of long output" {
+@test "O4: with BORIS_TRUNCATE=tail, the last 2000 lines of long output are shown" {
 	BORIS_TRUNCATE='tail' boris
 	run_bash 'seq 8500'
 	plain stdout >shown
@@ -426,7 +426,7 @@ written_pieces() {
 	not_truncated
 }
 
-@test "O4: with --truncate=tail, a last line without a newline counts as a line" {
+@test "O4: with --truncate=tail, a final line without a trailing newline counts as a line" {
 	boris --truncate=tail
 	run_bash 'seq 2000; printf last'
 	has "$(plain stdout)" 'last 2000 of 2001 lines'
@@ -457,7 +457,7 @@ written_pieces() {
 	not_truncated
 }
 
-@test "O4: with --truncate=tail, the end of a line of more than 51,200 bytes is shown" {
+@test "O4: with --truncate=tail, the end of a line longer than 51,200 bytes is shown" {
 	boris --truncate=tail
 	run_bash "$(as 20000 a); $(as 51199 b); printf c"
 	is "$(result stdout_chars)" 71200
@@ -466,14 +466,14 @@ written_pieces() {
 	like "$(plain stdout)" '*; full output: /*]*'
 }
 
-@test "O4: with --truncate=tail, the end of a long line starts with a complete character" {
+@test "O4: with --truncate=tail, the retained end of a long line starts with a complete character" {
 	boris --truncate=tail
 	run_bash 'yes € | head -n 20000 | tr -d "\n"'
 	like "$(plain stdout)" '€€*'
 	is "$(plain stdout | grep -o € | wc -l | tr -d ' ')" 17066
 }
 
-@test "O4: --truncate=both shows the first 10,000 and the last 20,000 characters of long output" {
+@test "O4: with --truncate=both, the first 10,000 and last 20,000 characters of long output are shown" {
 	boris --truncate=both
 	run_bash "$(as 9999 x); printf 1; $(as 20000 y); printf 2; $(as 19999 z)"
 	is "$(result stdout_chars)" 50000
@@ -500,14 +500,14 @@ written_pieces() {
 		'[stdout truncated: 30001 characters in total, 1 omitted here;'
 }
 
-@test "O4: with --truncate=both, truncation does not divide a character" {
+@test "O4: with --truncate=both, truncation does not split a character" {
 	boris --truncate=both
 	run_bash 'yes € | head -n 40000 | tr -d "\n"'
 	is "$(result stdout_chars)" 40000
 	is "$(plain stdout | grep -o € | wc -l | tr -d ' ')" 30000
 }
 
-@test "O4: the argument truncate overrides --truncate for one call" {
+@test "O4: the truncate argument overrides --truncate for a single call" {
 	boris --truncate=tail
 	run_bash 'seq 8500' '{"truncate":"head"}'
 	like "$(plain stdout)" $'1\n2\n*first 30000 and last *'
@@ -515,7 +515,7 @@ written_pieces() {
 	has "$(plain stdout)" 'last 2000 of 8500 lines'
 }
 
-@test "O4: the argument truncate also applies to the output of a task" {
+@test "O4: the truncate argument also applies to a task's output" {
 	boris --truncate=tail
 	start_task 'seq 8500' '{"truncate":"both"}'
 	read_task "$task" '{"wait":10000}'
@@ -537,7 +537,7 @@ written_pieces() {
 	has "$(plain stdout)" 'last 2000 of 1000000 lines'
 }
 
-@test "O5: output is saved even if files with similar names exist" {
+@test "O5: output is saved even if files with the next numbered names already exist" {
 	boris
 	run_bash 'head -c 100000 /dev/zero | tr "\0" a'
 	file=$(plain stdout_file)
@@ -564,7 +564,7 @@ save_files() {
 	done | sed 's/}}}$/,"limit":200}}}/'
 }
 
-@test "O5: the oldest saved files are removed if there are more than 1,024" {
+@test "O5: the oldest saved files are removed when there are more than 1,024" {
 	echo "$HELLO" >all
 	save_files 531 >>all
 	SLOW=$((4 * SLOW)) filter --structured=off <all >seen
@@ -591,7 +591,7 @@ save_files() {
 	done
 }
 
-@test "O5: a saved file is reported by its absolute name in TMPDIR" {
+@test "O5: a saved file in TMPDIR is reported by its absolute path" {
 	TMPDIR_FOR_BORIS=tmp boris
 	run_bash "cd /; $(as 40000 a)"
 	like "$(plain stdout_file)" "$PWD/tmp/?*"
@@ -613,7 +613,7 @@ has_raw_file() {
 	has "$(plain stdout)" "; full raw output: $(plain stdout_file)]"
 }
 
-@test "O5: the truncation line calls the saved file raw if it differs from the text" {
+@test "O5: the truncation line describes a saved file as raw if it differs from the result's text" {
 	boris
 	has_raw_file "$(as 40000 a); printf '\\033[mb'"
 	has_raw_file "printf '\\r\\n'; $(as 40000 a)"
@@ -622,13 +622,13 @@ has_raw_file() {
 	has_raw_file "$(as 40000 a); printf '\\360\\237\\230b'"
 }
 
-@test "O5: the truncation line does not call the saved file raw if it equals the text" {
+@test "O5: the truncation line does not describe a saved file as raw if it equals the result's text" {
 	boris
 	run_bash "$(as 40000 a); yes é | head -n 10000"
 	has "$(plain stdout)" "; full output: $(plain stdout_file)]"
 }
 
-@test "O5: the saved output of a terminal contains the raw bytes" {
+@test "O5: saved terminal output contains the raw bytes" {
 	boris
 	run_bash 'seq 20000; read x' '{"tty":true,"until":"20000"}'
 	has "$(plain stdout)" "; full raw output: $(plain stdout_file)]"
@@ -646,7 +646,7 @@ has_raw_file() {
 	[ ! -e "$file" ]
 }
 
-@test "O5: output that is not truncated leaves no saved file" {
+@test "O5: no saved file is left if output is not truncated" {
 	boris
 	run_bash "$(as 30000 a)"
 	run_bash "$(as 40000 a)" '{"truncate":"tail"}'
@@ -665,7 +665,7 @@ has_raw_file() {
 	lacks "$(plain stdout)" 'full output: /'
 }
 
-@test "O5: a saved file that has reached --save-limit is reported as incomplete" {
+@test "O5: a saved file that reaches --save-limit is reported as incomplete" {
 	boris --save-limit=1
 	run_bash 'yes abcdefg | head -c 3000000'
 	is "$(result stdout_chars)" 3000000
@@ -673,7 +673,7 @@ has_raw_file() {
 	yes abcdefg | head -c 1048576 | cmp - "$(plain stdout_file)"
 }
 
-@test "O5: with --save-limit=0, no output is saved" {
+@test "O5: with --save-limit=0, output is not saved" {
 	boris --save-limit=0
 	run_bash "$(as 40000 a)"
 	is "$(result stdout_chars) $(result stdout_file)" '40000 '
@@ -682,7 +682,7 @@ has_raw_file() {
 	is "$(find tmp -type f)" ''
 }
 
-@test "O5: a saved file on a full disk is reported as incomplete" {
+@test "O5: output saved to a file is reported as incomplete if the disk is full" {
 	needs_root
 	needs unshare
 	needs_plain
@@ -697,7 +697,7 @@ has_raw_file() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "O5: a saved file that has reached RLIMIT_FSIZE is reported as incomplete" {
+@test "O5: a saved file that reaches RLIMIT_FSIZE is reported as incomplete" {
 	wrap=(sh -c 'ulimit -f 100; exec "$@"' sh)
 	boris
 	run_bash "$(as 200000 a)"
@@ -727,7 +727,7 @@ has_raw_file() {
 	done
 }
 
-@test "O5: if a saved file was removed, the result gives the reason instead of its name" {
+@test "O5: if a saved file has been removed, the result gives the reason in place of the file name" {
 	boris --save-limit=1
 	start_task 'yes abcdefg | head -c 1048576'
 	eventually is_reaped "$pid"
@@ -846,7 +846,7 @@ meminfo() {
 	"${wrap[@]}" true || skip 'cannot replace /proc/meminfo'
 }
 
-@test "O5: on a tmpfs, saved files use at most a quarter of the free memory" {
+@test "O5: on an in-memory file system, saved files use at most a quarter of the free memory" {
 	for kind in 'tmpfs -o size=1g' ramfs; do
 		in_memory "$kind"
 		meminfo 20000
@@ -859,7 +859,7 @@ meminfo() {
 	done
 }
 
-@test "O5: on a tmpfs, saved files leave at least a tenth of the memory free" {
+@test "O5: on an in-memory file system, saved files leave at least a tenth of the memory free" {
 	in_memory ramfs
 	meminfo 6700
 	boris
@@ -885,7 +885,7 @@ control_group() {
 	"${wrap[@]}" true || skip 'cannot replace the control group'
 }
 
-@test "O5: on a tmpfs, saved files respect the memory limit of the control group" {
+@test "O5: files saved on a tmpfs respect the cgroup's memory limit" {
 	in_memory 'tmpfs -o size=1g'
 	control_group
 	boris
@@ -905,14 +905,14 @@ limited_to() {
 	echo "$(tr -cd a <got | wc -c) $(grep -o 'b*$' got | tr -cd b | wc -c)"
 }
 
-@test "O8: the argument limit is divided between the start and the end of the output" {
+@test "O8: the limit argument is split between the start and the end of the output" {
 	boris
 	is "$(limited_to head)" '1000 200'
 	is "$(limited_to tail)" '0 1200'
 	is "$(limited_to both)" '400 800'
 }
 
-@test "O8: the argument limit applies to stdout and stderr separately" {
+@test "O8: the limit argument applies to stdout and stderr separately" {
 	boris
 	for truncate in head tail both; do
 		limited_to $truncate
@@ -921,7 +921,7 @@ limited_to() {
 	done
 }
 
-@test "O8: the argument limit is rejected if it is below 200 or above 100000" {
+@test "O8: the limit argument is rejected if it is below 200 or above 100000" {
 	boris
 	for n in 199 100001; do
 		run_bash true '{"limit":'$n'}'
@@ -929,14 +929,14 @@ limited_to() {
 	done
 }
 
-@test "O8: the argument limit counts characters rather than bytes" {
+@test "O8: the limit argument counts characters rather than bytes" {
 	boris
 	run_bash 'printf "%200s" "" | sed "s/ /\xe2\x82\xac/g"' '{"limit":200}'
 	is "$(stdout_size)" 600
 	not_truncated
 }
 
-@test "O8: new output of a task that is shorter than limit is returned in full" {
+@test "O8: a task's new output is returned in full if it is shorter than the limit argument" {
 	boris
 	start_task 'echo x; echo x >a; read <gate
 		printf "%190s" "" | sed "s/ /\xe2\x82\xac/g"' '{"limit":200}'
@@ -957,7 +957,7 @@ limited_to() {
 	is "$(file_size stdout)" 50000
 }
 
-@test "O9: the argument truncate has no effect on binary output" {
+@test "O9: the truncate argument has no effect on binary output" {
 	boris
 	run_bash 'head -c 50000 "$(type -P bash)"'
 	plain stdout | head -n -1 >shown
@@ -965,38 +965,38 @@ limited_to() {
 	is "$(plain stdout | head -n -1)" "$(<shown)"
 }
 
-@test "O9: output counts as text if at most a tenth of its bytes are not UTF-8" {
+@test "O9: output is treated as text if at most a tenth of its bytes are not valid UTF-8" {
 	boris
 	run_bash 'for ((i = 0; i < 2000; i++)); do printf "123456789\377"; done'
 	not_truncated
 }
 
-@test "O9: output counts as binary if more than a tenth of its bytes are not UTF-8" {
+@test "O9: output is treated as binary if more than a tenth of its bytes are not valid UTF-8" {
 	boris
 	run_bash 'for ((i = 0; i < 2000; i++)); do printf "12345678\377"; done'
 	has "$(plain stdout)" 'binary data, 18000 bytes in total'
 }
 
-@test "O9: only the first 4,000 bytes decide whether output counts as binary" {
+@test "O9: only the first 4,000 bytes determine whether output is treated as binary" {
 	boris
 	run_bash "$(as 4000 a); head -c 20000 /dev/zero"
 	not_truncated
 }
 
-@test "O9: output of less than 200 bytes never counts as binary" {
+@test "O9: output of less than 200 bytes is never treated as binary" {
 	boris
 	run_bash 'head -c 199 /dev/zero; head -c 200 /dev/zero >&2'
 	is "$(result stdout_chars) $(result stderr_chars)" ' 0'
 	has "$(plain stderr)" '[stderr: binary data, 200 bytes in total'
 }
 
-@test "O9: NUL bytes do not make the output of a terminal count as binary" {
+@test "O9: terminal output that contains NUL bytes is not treated as binary" {
 	boris
 	start_on_terminal 'head -c 400 /dev/zero; echo text'
 	is "$(plain stdout)" text
 }
 
-@test "O9: the output of a running task can count as binary" {
+@test "O9: the output of a running task can be treated as binary" {
 	boris
 	start_task 'head -c 5000 /dev/zero; echo x >1; read <gate'
 	await_output 1
@@ -1005,7 +1005,7 @@ limited_to() {
 	release
 }
 
-@test "O9: new output of a task is shown even if its earlier output was binary" {
+@test "O9: a task's new output is shown even if its earlier output was binary" {
 	boris
 	start_task 'head -c 5000 /dev/zero; echo x >1; read <gate; echo end'
 	await_output 1
@@ -1015,7 +1015,7 @@ limited_to() {
 	has "$(plain stdout)" end
 }
 
-@test "O6: ping is answered immediately while a command prints without end" {
+@test "O6: ping is answered immediately while a command prints endlessly" {
 	boris
 	call_bash 'echo x >begun; yes' '{"timeout":1000}'
 	await_file begun
@@ -1036,13 +1036,13 @@ memory_for() {
 	echo $(($(peak) - before))
 }
 
-@test "O6: a second of endless output needs at most 768 KiB of memory" {
+@test "O6: one second of endless output uses at most 768 KiB of memory" {
 	needs_plain
 	boris
 	most "$(memory_for yes '{"timeout":1000}')" 768
 }
 
-@test "O6: with truncate set to tail or both, 20 MB of output need at most 1 MiB of memory" {
+@test "O6: with truncate set to tail or both, 20 MB of output uses at most 1 MiB of memory" {
 	needs_plain
 	boris
 	for truncate in tail both; do
@@ -1051,14 +1051,14 @@ memory_for() {
 	done
 }
 
-@test "O6: 20 MB on stderr with progress notifications need at most 1 MiB of memory" {
+@test "O6: writing 20 MB to stderr with progress notifications uses at most 1 MiB of memory" {
 	needs_plain
 	boris
 	most "$(memory_for 'yes | head -c 20000000 >&2' '{}' \
 		'{"progressToken":1}')" 1024
 }
 
-@test "O6: a line or an escape sequence of 20 MB needs at most 1 MiB of memory" {
+@test "O6: a 20 MB line or escape sequence uses at most 1 MiB of memory" {
 	needs_plain
 	boris
 	bytes='head -c 20000000 /dev/zero | tr "\0"'
@@ -1089,7 +1089,7 @@ progress_token() {
 	is "$(result stdout) $(result stderr)" '"one\nthree\n" "two\n"'
 }
 
-@test "O7: a progress token is repeated exactly as it was sent" {
+@test "O7: a progress token is echoed back exactly as it was sent" {
 	boris
 	for token in 0 7 '"x"' '""' '"a\u0062"' 12345678901234567890; do
 		call_bash 'echo hi; read <gate' '{}' "$(progress_token "$token")"
@@ -1108,7 +1108,7 @@ print_slowly() {
 		'{}' "$(progress_token 1)"
 }
 
-@test "O7: the progress value always increases and is the elapsed time in seconds" {
+@test "O7: the progress value is the elapsed time in seconds and always increases" {
 	boris
 	print_slowly
 	elapsed=$(elapsed)
@@ -1166,7 +1166,7 @@ print_slowly() {
 	answer
 }
 
-@test "O7: a progress notification has at most 128 KiB" {
+@test "O7: a progress notification is at most 128 KiB long" {
 	boris
 	run_bash 'seq 100000; read -t 0.2 <>never' '{}' "$(progress_token 1)"
 	for line in "${notices[@]}"; do
@@ -1174,7 +1174,7 @@ print_slowly() {
 	done
 }
 
-@test "O7: the result also contains the output that progress notifications have shown" {
+@test "O7: the result also contains the output shown in progress notifications" {
 	boris
 	run_bash 'seq 100000; read -t 0.2 <>never' '{}' "$(progress_token 1)"
 	is "$(result stdout_chars)" "$(seq 100000 | wc -c | tr -d ' ')"
@@ -1192,7 +1192,7 @@ print_slowly() {
 	is "$(all method | tail -n 2 | xargs)" ''
 }
 
-@test "O7: a progress notification is never sent together with the response" {
+@test "O7: a progress notification is never sent in the same write as the response" {
 	needs strace
 	needs_plain
 	wrap=(strace -qq -e signal=none -s 4096 -o trace
@@ -1209,7 +1209,7 @@ print_slowly() {
 	is "$(grep notifications/progress trace | grep -c exit_code)" 0
 }
 
-@test "O7: no progress notification is sent after the call was cancelled" {
+@test "O7: no progress notification is sent after a call is cancelled" {
 	boris
 	call_bash 'trap "" TERM; echo one; echo x >begun; read <gate
 		echo two; read <gate' '{}' "$(progress_token 1)"

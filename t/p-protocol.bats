@@ -55,7 +55,7 @@ ignores() {
 	done
 }
 
-# not_run: Fails if an earlier command has created the file `post_bash_and_read`.
+# not_run: Fails if an earlier command has created the file `ran`.
 not_run() {
 	run_bash 'ls ran'
 	is "$(result exit_code)" 2
@@ -63,7 +63,7 @@ not_run() {
 
 # --- P1, P2, P11: the handshake and the form of messages
 
-@test "P1: initialize returns the protocol version that the client requests" {
+@test "P1: initialize returns the protocol version requested by the client" {
 	for version in $REVISIONS; do
 		start
 		initialize $version
@@ -83,14 +83,14 @@ not_run() {
 	done
 }
 
-@test "P1: initialize returns the name and the version of the server" {
+@test "P1: initialize returns the server's name and version" {
 	start
 	initialize 2025-11-25
 	is "$(get result serverInfo name)" '"boris"'
 	isnt "$(get result serverInfo version)" ''
 }
 
-@test "P1: commands run in sessions of every protocol version with a handshake" {
+@test "P1: commands run in sessions of every protocol version that has a handshake" {
 	for version in $REVISIONS; do
 		start
 		hello $version
@@ -102,7 +102,7 @@ not_run() {
 	done
 }
 
-@test "P11: the instructions in initialize have at most 500 characters" {
+@test "P11: the instructions in initialize are at most 500 characters long" {
 	for version in $REVISIONS; do
 		start
 		initialize $version
@@ -126,7 +126,7 @@ not_run() {
 	isnt "$(get result serverInfo)" ''
 }
 
-@test "P11: each tool asks the client to load it with anthropic/alwaysLoad" {
+@test "P11: each tool is listed with anthropic/alwaysLoad set to true" {
 	boris
 	for list in ask modern; do
 		$list tools/list
@@ -152,13 +152,13 @@ not_run() {
 	done
 }
 
-@test "P1: initialize with a number as protocolVersion is rejected with error -32602" {
+@test "P1: initialize with a numeric protocolVersion is rejected with error -32602" {
 	start
 	ask initialize '{"protocolVersion":20250618}'
 	is "$(code)" -32602
 }
 
-@test "P1: initialize requires no parameter except protocolVersion" {
+@test "P1: initialize requires only the protocolVersion parameter" {
 	start
 	ask initialize '{"protocolVersion":"2025-06-18"}'
 	is "$(get result protocolVersion)" '"2025-06-18"'
@@ -187,7 +187,7 @@ not_run() {
 	ignores '{"jsonrpc":"2.0","method":"tools/list"}'
 }
 
-@test "P1: a request that is sent together with initialize is answered" {
+@test "P1: a request sent together with initialize is answered" {
 	start
 	send "$HELLO" '{"jsonrpc":"2.0","id":91,"method":"tools/list"}'
 	answer 91
@@ -222,7 +222,7 @@ not_run() {
 	next_is_ping
 }
 
-@test "P9: all requests in a file on stdin are answered before boris exits" {
+@test "P9: if stdin is a file, all requests are answered before boris exits" {
 	{
 		printf '%s\n' "$HELLO" '{"jsonrpc":"2.0","id":1,"method":"ping"}'
 		bash_request 2 'echo hi'
@@ -246,7 +246,7 @@ not_run() {
 	is "$status $(cat out err)" '0 '
 }
 
-@test "P1: a message that ends with CR LF is accepted" {
+@test "P1: a message that ends with CRLF is accepted" {
 	start
 	send "$HELLO"$'\r'
 	read_reply
@@ -272,21 +272,21 @@ not_run() {
 	is "$(get -v id) $(get result)" '2 {}'
 }
 
-@test "P1: Unicode escapes in the names of JSON members are decoded" {
+@test "P1: Unicode escapes in JSON member names are decoded" {
 	start
 	send '{"\u006asonrpc":"2.0","\u0069d":1,"m\u0065thod":"p\u0069ng"}'
 	read_reply
 	is "$(get -v id) $(get result)" '1 {}'
 }
 
-@test "P1: if a JSON member occurs twice, the last one is used" {
+@test "P1: if a JSON object has a duplicate member, the last one is used" {
 	start
 	send '{"jsonrpc":"2.0","\u0069d":1,"method":"ping","id":3}'
 	read_reply
 	is "$(get -v id) $(get result)" '3 {}'
 }
 
-@test "P1: a message that is received byte by byte is accepted" {
+@test "P1: a message received byte by byte is accepted" {
 	start
 	message='{"jsonrpc":"2.0","id":1,"method":"ping"}'
 	for ((i = 0; i < ${#message}; i++)); do
@@ -322,13 +322,13 @@ not_run() {
 	is "$(get -v id)" 1.0
 }
 
-@test "P2: an id of 1024 bytes is accepted" {
+@test "P2: a 1024-byte id is accepted" {
 	boris
 	ping "\"$(letters 1022)\""
 	is "$(get -n id)" 1022
 }
 
-@test "P2: an id of more than 1024 bytes is rejected with error -32600" {
+@test "P2: an id longer than 1024 bytes is rejected with error -32600" {
 	boris
 	for id in "\"$(letters 1023)\"" "$(letters 1025 | tr a 1)"; do
 		ping "$id"
@@ -400,7 +400,7 @@ not_run() {
 	is "$(code) $(get id)" '-32700 null'
 }
 
-@test "P3: the message of a parse error has only one line" {
+@test "P3: a parse error message is a single line" {
 	boris
 	send '{'
 	read_reply
@@ -478,7 +478,7 @@ not_run() {
 	done
 }
 
-@test "P3: a response that the client sends is ignored" {
+@test "P3: a response sent by the client is ignored" {
 	boris
 	ignores '{"jsonrpc":"2.0","id":1,"result":{}}' \
 		'{"jsonrpc":"2.0","id":"x","error":{"code":-1,"message":"no"}}' \
@@ -530,7 +530,7 @@ not_run() {
 	done
 }
 
-@test "P3: tools/list ignores a cursor that is empty or null" {
+@test "P3: tools/list ignores an empty or null cursor" {
 	boris
 	for cursor in null '""'; do
 		ask tools/list '{"cursor":'$cursor'}'
@@ -553,7 +553,7 @@ not_run() {
 	done
 }
 
-@test "P3: a _meta that is not an object is rejected with error -32602" {
+@test "P3: a _meta member that is not an object is rejected with error -32602" {
 	boris
 	for value in '[]' '[1]' 5 '"x"' true; do
 		rejects_params tools/list '{"_meta":'"$value"'}'
@@ -575,7 +575,7 @@ not_run() {
 	done
 }
 
-@test "P3: params with the value null count as absent" {
+@test "P3: a null params member is treated as absent" {
 	boris
 	ask ping null
 	is "$(get result)" '{}'
@@ -642,7 +642,7 @@ two_names() {
 	is_tool_error "\"$3\" and \"$4\" set the same argument; give only one of them*"
 }
 
-@test "P4: bash without command, check_pid and kill_pid is rejected" {
+@test "P4: a bash call with none of command, check_pid and kill_pid is rejected" {
 	boris
 	rejects_arguments '{}' command check_pid kill_pid
 	rejects_arguments '{"timeout":1000}' command
@@ -650,14 +650,14 @@ two_names() {
 	is_tool_error '*command*'
 }
 
-@test "P4: bash with only empty arguments is rejected" {
+@test "P4: a bash call whose arguments are all empty is rejected" {
 	boris
 	for value in $EMPTY_VALUES; do
 		rejects_arguments '{"command":'$value',"input":"","check_pid":0}' command
 	done
 }
 
-@test "P4: bash with arguments that exclude each other is rejected" {
+@test "P4: a bash call with mutually exclusive arguments is rejected" {
 	boris
 	rejects_arguments '{"command":"touch ran","check_pid":1}' command check_pid
 	rejects_arguments '{"command":"touch ran","kill_pid":1}' command kill_pid
@@ -702,7 +702,7 @@ two_names() {
 	isnt "$(result task_id)" ''
 }
 
-@test "P4: an argument with the value null counts as absent" {
+@test "P4: a null argument is treated as absent" {
 	boris
 	nulls=''
 	for name in timeout run_in_background check_pid kill_pid cwd stdin truncate \
@@ -734,7 +734,7 @@ boris_to_fill() {
 	task_arguments=$(get -k result tools 1 inputSchema properties)
 }
 
-@test "P4: a command runs as usual if all optional arguments are given as empty values" {
+@test "P4: a command runs as usual if every optional argument is given an empty value" {
 	boris_to_fill
 	for empty in $EMPTY_VALUES; do
 		call_filled bash '"command":"echo hi"'
@@ -744,7 +744,7 @@ boris_to_fill() {
 	done
 }
 
-@test "P4: a task starts as usual if all optional arguments are given as empty values" {
+@test "P4: a task starts as usual if every optional argument is given an empty value" {
 	boris_to_fill
 	for empty in $EMPTY_VALUES; do
 		for how in '"run_in_background":true' '"tty":true'; do
@@ -755,7 +755,7 @@ boris_to_fill() {
 	done
 }
 
-@test "P4: text is typed as usual if all optional arguments are given as empty values" {
+@test "P4: text is typed as usual if every optional argument is given an empty value" {
 	boris_to_fill
 	start_on_terminal cat '"wait":1'
 	for empty in $EMPTY_VALUES; do
@@ -765,7 +765,7 @@ boris_to_fill() {
 	done
 }
 
-@test "P4: check_pid and kill_pid work if all optional arguments are given as empty values" {
+@test "P4: check_pid and kill_pid work if every optional argument is given an empty value" {
 	boris_to_fill
 	for empty in $EMPTY_VALUES; do
 		start_task 'read <gate'
@@ -776,7 +776,7 @@ boris_to_fill() {
 	done
 }
 
-@test "P4: task_output works if all optional arguments are given as empty values" {
+@test "P4: task_output works if every optional argument is given an empty value" {
 	boris_to_fill
 	start_task 'read <gate'
 	for empty in $EMPTY_VALUES; do
@@ -787,7 +787,7 @@ boris_to_fill() {
 	done
 }
 
-@test "P4: edit works if all optional arguments are given as empty values" {
+@test "P4: edit works if every optional argument is given an empty value" {
 	boris_to_fill
 	n=0
 	for empty in $EMPTY_VALUES; do
@@ -819,14 +819,14 @@ boris_to_fill() {
 	is "$(<f)" 'b b'
 }
 
-@test "P4: task_output accepts the arguments block and timeout of other servers" {
+@test "P4: task_output accepts the block and timeout arguments used by other servers" {
 	boris
 	start_task 'echo hi'
 	read_task "$task" '{"block":true,"timeout":10000}'
 	is "$(result status)" '"completed"'
 }
 
-@test "P4: the input schemas do not list aliases of arguments" {
+@test "P4: the input schemas do not list argument aliases" {
 	boris --edit
 	ask tools/list
 	for name in workdir block file_path old_string new_string replace_all; do
@@ -844,7 +844,7 @@ waits_for() {
 	within $(($1 + 1000))
 }
 
-@test "P4: task_output waits if block is true or timeout is given" {
+@test "P4: task_output with block: true or a timeout waits" {
 	use_fast_clock
 	boris
 	start_task 'read <gate'
@@ -853,7 +853,7 @@ waits_for() {
 	waits_for 5000 '{"timeout":"5e3","block":"true"}'
 }
 
-@test "P4: task_output does not wait if block is false" {
+@test "P4: task_output with block: false does not wait" {
 	use_fast_clock
 	boris
 	start_task 'read <gate'
@@ -861,7 +861,7 @@ waits_for() {
 	waits_for 0 '{"block":false}'
 }
 
-@test "P4: an argument that is given under two names is rejected" {
+@test "P4: an argument given under two names is rejected" {
 	boris --edit
 	two_names bash '{"command":"touch ran","cwd":"/","workdir":"/tmp"}' cwd workdir
 	two_names edit '{"path":"f","new":"x","new_string":"y"}' new new_string
@@ -871,7 +871,7 @@ waits_for() {
 	[ ! -e ran ] && [ ! -e f ]
 }
 
-@test "P4: an argument can be empty if its alias has a value" {
+@test "P4: an empty argument is accepted if its alias has a value" {
 	boris
 	run_bash pwd '{"cwd":"","workdir":"/tmp"}'
 	is "$(plain stdout)" /tmp
@@ -883,7 +883,7 @@ waits_for() {
 	not_run
 }
 
-@test "P4: an empty argument stdin counts as absent" {
+@test "P4: an empty stdin argument is treated as absent" {
 	boris
 	run_bash '[ -c /dev/stdin ] && cat' '{"stdin":""}'
 	is "$(result exit_code) $(result stdout)" '0 ""'
@@ -918,7 +918,7 @@ waits_for() {
 	lacks "$(text)" block
 }
 
-@test "P4: the error about an unknown argument lists the accepted ones" {
+@test "P4: the error about an unknown argument lists the accepted arguments" {
 	boris
 	rejects_arguments '{"command":"touch ran","env":{"A":"1"}}' \
 		'unknown argument* "env"*; bash accepts '
@@ -926,14 +926,14 @@ waits_for() {
 	not_run
 }
 
-@test "P4: the names of arguments are case-sensitive" {
+@test "P4: argument names are case-sensitive" {
 	boris
 	rejects_arguments '{"command":"touch ran","Timeout":5}' Timeout timeout
 	rejects_arguments '{"command":"touch ran","timeout\u0000":5}' timeout
 	not_run
 }
 
-@test "P4: the error about an unknown argument shortens a long name" {
+@test "P4: a long name is shortened in the error about an unknown argument" {
 	boris
 	long=$(printf %0500d 0)
 	run_tool bash '{"command":"touch ran","x'$long'":1}'
@@ -949,7 +949,7 @@ waits_for() {
 	not_run
 }
 
-@test "P4: the error about an unknown task id shortens a long id" {
+@test "P4: a long id is shortened in the error about an unknown task id" {
 	boris
 	long=$(printf %0500d 0)
 	run_tool task_output '{"task_id":"x\n'$long'"}'
@@ -970,14 +970,14 @@ waits_for() {
 	done
 }
 
-@test "P4: the error about an unknown argument of task_output mentions task_id" {
+@test "P4: the error about an unknown task_output argument mentions task_id" {
 	boris
 	start_task 'read <gate'
 	read_task "$task" '{"id":1}'
 	is_tool_error '*id*task_id*'
 }
 
-@test "P4: arguments of task_output with the value null count as absent" {
+@test "P4: a null argument of task_output is treated as absent" {
 	boris
 	start_task 'read <gate'
 	read_task "$task" '{"wait":null,"until":null,"new":null}'
@@ -1014,7 +1014,7 @@ rejects_long_line() {
 	next_is_ping
 }
 
-@test "P5: a message of 16 MiB is accepted" {
+@test "P5: a 16 MiB message is accepted" {
 	boris
 	padded 16777216 >&7
 	read_reply
@@ -1029,18 +1029,18 @@ rejects_long_line() {
 	next_is_ping
 }
 
-@test "P5: the error about an oversized message contains its string id" {
+@test "P5: the error about an oversized message includes the message's id if it is a string" {
 	boris
 	rejects_long_line '"a\"b"' '{"jsonrpc":"2.0","id":"a\"b","method":"ping","params":{"x":"'
 }
 
-@test "P5: the error about an oversized message contains its numeric id" {
+@test "P5: the error about an oversized message includes the message's id if it is a number" {
 	boris
 	rejects_long_line 7 '{"id":7,"jsonrpc":"2.0","params":{"id":8,"x":"' \
 		$' \t{ "params" : {"id":8,"x":[{"id":9}]} , "\\u0069d" : 7 , "x":"'
 }
 
-@test "P5: the error about an oversized message without a valid id has id null" {
+@test "P5: the error about an oversized message without a valid id has a null id" {
 	boris
 	rejects_long_line null '{"jsonrpc":"2.0","method":"ping","params":{"id":8,"x":"' \
 		'{"jsonrpc":"2.0","method":"notifications/x","params":{"requestId":8,"x":"' \
@@ -1048,12 +1048,12 @@ rejects_long_line() {
 		'"id":5,"' '{"id":5' '{"id":"5'
 }
 
-@test "P5: the error about an oversized message has id null if the id is not in the first 4 KiB" {
+@test "P5: the error about an oversized message has a null id if the id is not in the first 4 KiB" {
 	boris
 	rejects_long_line null "{\"x\":\"$(printf %04080d 0)\",\"id\":12345678,\"x\":\""
 }
 
-@test "P5: the error about an oversized response of the client has id null" {
+@test "P5: the error about an oversized response from the client has a null id" {
 	boris
 	rejects_long_line null '{"jsonrpc":"2.0","id":5,"result":{"x":"' '{"id":5,"error":"'
 }
@@ -1100,7 +1100,7 @@ write_in_pieces() {
 	END
 }
 
-@test "P5: a message is parsed correctly wherever read() divides it" {
+@test "P5: a message is parsed correctly wherever read() splits it" {
 	needs perl
 	boris
 	write_in_pieces &
@@ -1111,7 +1111,7 @@ write_in_pieces() {
 	wait $!
 }
 
-@test "P5: a message of 16 MiB with 1.6 million members is parsed within 5 s" {
+@test "P5: a 16 MiB message with 1.6 million members is parsed within 5 s" {
 	boris
 	start_timer
 	{
@@ -1166,7 +1166,7 @@ hold_shell() {
 	is "$(result exit_code)" 0
 }
 
-@test "P6: wrong arguments are rejected while a command is running" {
+@test "P6: invalid arguments are rejected while a command is running" {
 	boris
 	hold_shell
 	request 903 tools/call '{"name":"bash","arguments":{"command":5}}'
@@ -1186,7 +1186,7 @@ hold_shell() {
 	is "$(plain stdout)" more
 }
 
-@test "P6: ping is answered while a call of 15 MB is queued" {
+@test "P6: ping is answered while a 15 MB call is queued" {
 	boris
 	hold_shell
 	{
@@ -1201,7 +1201,7 @@ hold_shell() {
 	is "$(result stdout)" '"15000000\n"'
 }
 
-@test "P7: a command runs in the directory to which the previous one changed" {
+@test "P7: a command runs in the directory to which the previous command changed" {
 	mkdir d
 	boris
 	send "$(bash_request 91 'cd d')"$'\n'"$(bash_request 92 pwd)"
@@ -1265,7 +1265,7 @@ hold_shell() {
 }
 
 # in_parallel N [ARGUMENTS]: Sends N calls with an absolute cwd. Each of them adds
-# its number to `await_file` and waits for the gate. Sets $first to the first id.
+# its number to `begun` and waits for the gate. Sets $first to the first id.
 in_parallel() {
 	local i
 	: >begun
@@ -1438,7 +1438,7 @@ parallel_answered() {
 	is "$(<f50)" text
 }
 
-@test "P7: the timeout of a queued command counts from the time when it starts" {
+@test "P7: a queued command's timeout is measured from when the command starts" {
 	boris
 	hold_shell
 	call_bash 'echo hi' '{"timeout":'$((1000 * SLOW))'}'
@@ -1485,7 +1485,7 @@ cancel_running() {
 	unanswered $cancelled
 }
 
-@test "P8: boris uses no CPU time after the timeout of a cancelled command" {
+@test "P8: boris uses no CPU time after a cancelled command's timeout expires" {
 	needs_linux
 	needs_plain
 	boris
@@ -1515,7 +1515,7 @@ cancel_running() {
 	[ ! -e ran ]
 }
 
-@test "P8: a cancellation with a number as id does not match a string of the same digits" {
+@test "P8: a cancellation with a numeric id does not match a string id with the same digits" {
 	boris
 	send "$(bash_request '"5"' 'echo x >a; read <gate')"
 	await_file a
@@ -1558,14 +1558,14 @@ cancels_queued() {
 	cancels_queued '""' '""'
 }
 
-@test "P8: a cancellation matches an id that uses other escape sequences" {
+@test "P8: a cancellation matches an id that is escaped differently" {
 	boris
 	cancels_queued '"ab"' '"\u0061b"'
 	cancels_queued '"a/b\u00e9"' '"\u0061\/b'$'\u00e9''"'
 	cancels_queued '"cd"' '"\u0063\u0064"'
 }
 
-@test "P8: a cancellation with an unknown id is ignored" {
+@test "P8: a cancellation of an unknown request id is ignored" {
 	boris
 	hold_shell 'echo hi'
 	for unknown in 4711 '"'$first'"' null "[$first]"; do
@@ -1590,7 +1590,7 @@ cancels_queued() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "P8: a cancellation of a request that was already answered is ignored" {
+@test "P8: a cancellation of a request that has already been answered is ignored" {
 	boris
 	run_bash 'echo hi'
 	cancel $id
@@ -1599,13 +1599,13 @@ cancels_queued() {
 
 # --- P6: costly requests
 
-@test "O7: a progress token of 1024 bytes is accepted" {
+@test "O7: a 1024-byte progress token is accepted" {
 	boris
 	run_bash 'echo hi' '{}' "{\"progressToken\":\"$(letters 1022)\"}"
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "O7: a progress token of more than 1024 bytes is rejected with error -32602" {
+@test "O7: a progress token longer than 1024 bytes is rejected with error -32602" {
 	boris
 	run_bash 'touch ran' '{}' "{\"progressToken\":\"$(letters 1023)\"}"
 	is "$(code)" -32602
@@ -1619,7 +1619,7 @@ queue_calls() {
 	seq "$1" | sed "s|.*|$line|" >&7
 }
 
-@test "P6: ignoring a cancellation with an id of 15 MB takes less than a second of CPU time" {
+@test "P6: a cancellation with a 15 MB id is ignored in less than a second of CPU time" {
 	needs_plain
 	boris
 	hold_shell
@@ -1637,7 +1637,7 @@ queue_calls() {
 	await_exit
 }
 
-@test "P6: rejecting 15,000 queued commands takes less than half a second of CPU time" {
+@test "P6: 15,000 queued commands are rejected in less than half a second of CPU time" {
 	needs_plain
 	boris --call-limit=4
 	start_task 'read <never'
@@ -1663,7 +1663,7 @@ exits_unread() {
 	left=1
 }
 
-@test "P9: running and queued commands are answered after end of file on stdin" {
+@test "P9: running and queued commands are answered after EOF on stdin" {
 	boris
 	hold_shell 'echo one'
 	call_bash 'echo two'
@@ -1677,7 +1677,7 @@ exits_unread() {
 	is $status 0
 }
 
-@test "P9: after end of file on stdin, a call that waits for a task is still answered" {
+@test "P9: a call that is waiting for a task is still answered after EOF on stdin" {
 	boris
 	mkfifo never2
 	exec 5<>never2
@@ -1720,7 +1720,7 @@ stop_reading() {
 	closes_without_reader stop_reading end_input
 }
 
-@test "P9: SIGPIPE does not kill boris if the client closes the pipe on stdout" {
+@test "P9: SIGPIPE does not kill boris if the client closes the stdout pipe" {
 	boris
 	stop_reading
 	trap '' PIPE
@@ -1754,7 +1754,7 @@ ids_of_rest() {
 	"$HERE/reply" -l -v id <rest
 }
 
-@test "P10: a timeout terminates the command while the client reads no responses" {
+@test "P10: a command whose timeout expires is terminated even if the client does not read responses" {
 	boris
 	call_bash 'echo $$ >pid; read <gate' '{"timeout":300}'
 	await_file pid
@@ -1763,7 +1763,7 @@ ids_of_rest() {
 	kill $writer || :
 }
 
-@test "P10: no response is lost if the client reads the responses late" {
+@test "P10: no response is lost if the client delays reading" {
 	boris
 	unread 5000
 	await_stable traffic
@@ -1785,7 +1785,7 @@ read_slowly() {
 	done
 }
 
-@test "P10: a request is processed although older responses have not been read" {
+@test "P10: a request is processed even if earlier responses have not been read" {
 	boris
 	unread 500
 	await_stable traffic
@@ -1815,7 +1815,7 @@ read_slowly() {
 	kill $writer 2>/dev/null || :
 }
 
-@test "P10: if the client reads slowly, boris needs at most 10 MiB of memory" {
+@test "P10: if the client reads slowly, boris uses at most 10 MiB of memory" {
 	needs_plain
 	boris
 	local i ten size
@@ -1861,7 +1861,7 @@ large_calls() {
 	done
 }
 
-@test "P10: answering 990 calls that wait for one task needs at most 32 MiB of memory" {
+@test "P10: answering 990 calls that wait for one task uses at most 32 MiB of memory" {
 	needs_plain
 	boris
 	start_task 'read <gate; seq -f "%0100.0f" 290'
@@ -1881,7 +1881,7 @@ large_calls() {
 	wait $reader
 }
 
-@test "P10: a command does not block if the client reads no progress notifications" {
+@test "P10: a command does not block if the client does not read progress notifications" {
 	boris
 	call_bash 'yes | head -c 5000000; echo x >done' '{}' '{"progressToken":1}'
 	await_file done

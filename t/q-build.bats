@@ -100,7 +100,7 @@ link_line() {
 	made '^# cc '
 }
 
-@test "Q4: bmake rebuilds everything if the compiler has changed within a second" {
+@test "Q4: bmake rebuilds everything even if the compiler changes within a second of the last build" {
 	needs bmake
 	setup_compiler
 	MAKE=bmake build
@@ -174,7 +174,7 @@ targets_use_last_build() {
 	targets_use_last_build
 }
 
-@test "Q4: after make static, make demo, make test and make install rebuild nothing" {
+@test "Q4: make demo, make test and make install rebuild nothing after make static" {
 	setup_compiler
 	setup_users
 	build static
@@ -185,7 +185,7 @@ targets_use_last_build() {
 	done
 }
 
-@test "Q4: after make static, make test rebuilds a static binary" {
+@test "Q4: after make static, make test rebuilds the binary as a static one" {
 	setup_compiler
 	setup_users
 	build static
@@ -228,7 +228,7 @@ targets_use_last_build() {
 	is "$(<used)" "$(<first)"
 }
 
-@test "Q4: make static uses musl-gcc unless CC names another compiler" {
+@test "Q4: make static uses musl-gcc unless CC specifies another compiler" {
 	setup_compiler
 	build static
 	made '^# musl-gcc '
@@ -268,7 +268,7 @@ count_lines() {
 		-exec cat {} + | wc -l
 }
 
-@test "Q7: the number of lines of code, tests and documents is printed" {
+@test "Q7: the line counts of code, tests and documents are printed" {
 	local sources tests
 	sources=$(($(count_lines . '*.[ch]') - $(count_lines t '*.[ch]')))
 	tests=$(count_lines t '*')
@@ -318,14 +318,14 @@ needs_objects() {
 	[ -f "$HERE/../boris.o" ] || skip 'needs what make leaves'
 }
 
-@test "Q7: the dependencies between modules have no cycles" {
+@test "Q7: module dependencies contain no cycles" {
 	needs_objects
 	{ included; called; } | sort -u >needs
 	least "$(wc -l <needs)" 60
 	is "$(tsort needs 2>&1 >/dev/null)" ''
 }
 
-@test "Q7: modules depend only on modules of the same or a lower layer" {
+@test "Q7: modules depend only on modules in the same or a lower layer" {
 	needs_objects
 	{ included; called; } | sort -u | awk '
 		BEGIN {
@@ -344,12 +344,12 @@ needs_objects() {
 	is "$(cat up)" ''
 }
 
-@test "Q7: the top-level directory has at most 20 entries" {
+@test "Q7: the top-level directory contains at most 20 entries" {
 	[ -e "$HERE/../.git" ] || skip 'needs a git checkout'
 	most "$(cd "$HERE/.." && git ls-files | cut -d/ -f1 | sort -u | wc -l)" 20
 }
 
-@test "Q7: SPEC contains the name of each module" {
+@test "Q7: SPEC names each module" {
 	for module in $(modules); do
 		grep -q "\b${module##*/}\.c\b" "$HERE/../doc/SPEC" || fail "SPEC does not name $module"
 	done
@@ -381,7 +381,7 @@ needs_objects() {
 	cmp src/boris d/usr/local/bin/boris
 }
 
-@test "Q4: make uninstall removes all files that make install installed" {
+@test "Q4: make uninstall removes all files installed by make install" {
 	setup_compiler
 	build
 	for dirs in PREFIX=/usr 'BINDIR=/b MANDIR=/m DOCDIR=/o UNITDIR=/u'; do
@@ -411,7 +411,7 @@ needs_objects() {
 	is "$(find d -type f | wc -l)" 5
 }
 
-@test "Q4: make install writes the installed path of boris into the systemd unit" {
+@test "Q4: make install writes boris's installed path to the systemd unit" {
 	setup_compiler
 	build
 	build install DESTDIR="$PWD/d" BINDIR=/b UNITDIR=/u
@@ -479,7 +479,7 @@ dist_fails() {
 	has "$output" "$1"
 }
 
-@test "Q: make dist fails if CHANGES gives no date for the current version" {
+@test "Q: make dist fails if CHANGES does not give a date for the current version" {
 	clone
 	commit_newest_version "$version"
 	dist_fails "the newest entry of CHANGES is '$version', not '$version, DAY'"
@@ -537,14 +537,14 @@ setup_launcher() {
 	END
 }
 
-@test "Q: the npm launcher fails on an unknown processor" {
+@test "Q: the npm launcher fails on an unsupported processor architecture" {
 	setup_launcher
 	run env MACHINE=sparc bin/boris
 	is "$status" 1
 	has "$output" 'sparc'
 }
 
-@test "B4: the npm launcher removes the environment variables of npx" {
+@test "B4: the npm launcher removes environment variables set by npx" {
 	mkdir -p a/amd64 bin
 	cp "$HERE/../doc/packaging/npm/boris" a
 	printf '#!/bin/sh\nenv\n' >a/amd64/boris
@@ -563,7 +563,7 @@ make_npm_package() {
 	(cd src && OWNER=someone sh doc/packaging/release npm) >/dev/null 3>&- 6>&- 9>&-
 }
 
-@test "Q: make npm creates identical packages from the same files" {
+@test "Q: repeated runs of make npm on the same files produce identical packages" {
 	needs npm
 	setup_bundle
 	make_npm_package

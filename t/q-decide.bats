@@ -12,11 +12,11 @@ decides() {
 	is "$("$HERE/decide" "$1")" ''
 }
 
-@test "P7: a queued command starts as soon as its turn comes" {
+@test "P7: a queued command starts as soon as the command before it ends" {
 	decides queue
 }
 
-@test "E5: a running command is stopped or becomes a task when its time has expired" {
+@test "E5: a running command is stopped or becomes a task when its time expires" {
 	decides jobs
 }
 
@@ -24,7 +24,7 @@ decides() {
 	decides calls
 }
 
-@test "T7: a call that waits for any task is answered when one has ended" {
+@test "T7: a call that waits for any task is answered as soon as one ends" {
 	decides lists
 }
 

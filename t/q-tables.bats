@@ -20,11 +20,11 @@ setup() {
 	"$tables" json-decode
 }
 
-@test "M14.18: json_string converts any bytes to a valid JSON string" {
+@test "M14.18: json_string converts any sequence of bytes to a valid JSON string" {
 	"$tables" json-string
 }
 
-@test "P3: json_get returns the last of several members with the same name" {
+@test "P3: if several members have the same name, json_get returns the last one" {
 	"$tables" json-get
 }
 
@@ -32,7 +32,7 @@ setup() {
 	"$tables" json-first-members
 }
 
-@test "P2: json_equal compares strings regardless of their escape sequences" {
+@test "P2: json_equal compares strings regardless of how their characters are escaped" {
 	"$tables" json-equal
 }
 
@@ -48,7 +48,7 @@ setup() {
 	"$tables" path-from
 }
 
-@test "C2: digits_value parses the number at the start of a text" {
+@test "C2: digits_value parses the number at the start of a string" {
 	"$tables" digits
 }
 
@@ -60,7 +60,7 @@ setup() {
 	"$tables" pattern
 }
 
-@test "Q7: buf_fmt formats all its conversions" {
+@test "Q7: buf_fmt handles every conversion it supports" {
 	"$tables" fmt
 }
 
@@ -80,11 +80,11 @@ setup() {
 	"$tables" mounts
 }
 
-@test "H4: access_allows_host accepts only loopback names on a loopback address" {
+@test "H4: access_allows_host accepts only loopback names when listening on a loopback address" {
 	"$tables" access-host
 }
 
-@test "H4: access_allows_origin accepts the server's own origin and the listed ones" {
+@test "H4: access_allows_origin accepts the server's own origin and those on the list" {
 	"$tables" access-origin
 }
 

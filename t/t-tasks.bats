@@ -63,7 +63,7 @@ is_forgotten() {
 
 # --- T1: starting a task
 
-@test "T1: run_in_background returns the id and pid of the task immediately" {
+@test "T1: run_in_background immediately returns the task's id and pid" {
 	boris
 	start_timer
 	start_task 'echo $$ >pid; read <gate'
@@ -74,7 +74,7 @@ is_forgotten() {
 	is "$(result exit_code)$(result cwd)" ''
 }
 
-@test "T1: the stdin of a background task is empty" {
+@test "T1: a background task's stdin is empty" {
 	boris
 	start_task 'cat; echo $? >status; read <gate'
 	await_file status
@@ -187,14 +187,14 @@ with_getrandom() {
 	: >err
 }
 
-@test "T1: boris reports no wait for the random number generator that is shorter than a second" {
+@test "T1: boris does not report a wait of less than a second for the random number generator" {
 	with_getrandom 200
 	boris
 	start_task 'read <gate'
 	release
 }
 
-@test "T1: SIGTERM terminates boris while it waits for the random number generator" {
+@test "T1: SIGTERM terminates boris while it is waiting for the random number generator" {
 	with_getrandom 60000
 	start
 	eventually grep -qs waiting err
@@ -204,7 +204,7 @@ with_getrandom() {
 	: >err
 }
 
-@test "T1: boris reads /dev/urandom if the kernel has no getrandom()" {
+@test "T1: boris reads /dev/urandom if the kernel lacks getrandom()" {
 	with_getrandom -38
 	[ -c /dev/urandom ] || skip 'no /dev/urandom here'
 	boris
@@ -235,26 +235,26 @@ unbuffered() {
 	plain stdout
 }
 
-@test "T1: background tasks get PYTHONUNBUFFERED=1" {
+@test "T1: background tasks run with PYTHONUNBUFFERED=1" {
 	unset PYTHONUNBUFFERED
 	boris
 	is "$(unbuffered)" '<1>'
 }
 
-@test "T1: foreground commands do not get PYTHONUNBUFFERED=1" {
+@test "T1: foreground commands do not run with PYTHONUNBUFFERED=1" {
 	unset PYTHONUNBUFFERED
 	boris
 	run_bash 'echo "<$PYTHONUNBUFFERED>"'
 	is "$(plain stdout)" '<>'
 }
 
-@test "T1: a PYTHONUNBUFFERED that boris inherits is passed to tasks unchanged" {
+@test "T1: an inherited value of PYTHONUNBUFFERED is passed to tasks unchanged" {
 	export PYTHONUNBUFFERED=
 	boris
 	is "$(unbuffered)" '<>'
 }
 
-@test "T1: the argument task_id also accepts the pid of a task" {
+@test "T1: the task_id argument also accepts a task's pid" {
 	boris
 	task_at_gate 'echo hi'
 	for value in "$pid" '"'"$pid"'"'; do
@@ -263,7 +263,7 @@ unbuffered() {
 	done
 }
 
-@test "T1: the arguments check_pid and kill_pid also accept the id of a task" {
+@test "T1: the check_pid and kill_pid arguments also accept a task's id" {
 	boris
 	task_at_gate 'echo hi'
 	run_tool bash '{"check_pid":"'"$task"'"}'
@@ -283,7 +283,7 @@ start_ten() {
 	done
 }
 
-@test "T2: an eleventh task is rejected while ten tasks run" {
+@test "T2: an eleventh task is rejected while ten tasks are running" {
 	boris
 	start_ten
 	run_bash 'touch ran' '{"run_in_background":true}'
@@ -293,7 +293,7 @@ start_ten() {
 	[ ! -e ran ]
 }
 
-@test "T2: the error about an eleventh task lists the ten running tasks" {
+@test "T2: the error about starting an eleventh task lists the ten running tasks" {
 	boris
 	start_ten
 	run_bash true '{"run_in_background":true}'
@@ -308,7 +308,7 @@ start_ten() {
 	most "$(wc -c <error)" 4000
 }
 
-@test "T2: a new task can start after one of ten tasks has ended" {
+@test "T2: a new task can be started after one of ten tasks ends" {
 	boris
 	start_ten
 	run_bash true '{"run_in_background":true}'
@@ -362,7 +362,7 @@ start_ten() {
 
 # --- T3: reading a task
 
-@test "T3: reading a running task returns its output so far" {
+@test "T3: reading a running task returns the output it has produced so far" {
 	boris
 	task_at_gate 'echo one; echo err >&2' 'echo two'
 	read_task
@@ -373,7 +373,7 @@ start_ten() {
 	has "$(text)" 'stdout:\none\n'
 }
 
-@test "T3: reading a task returns all output that was printed before the call" {
+@test "T3: reading a task returns all output printed before the call" {
 	boris
 	start_task 'read <gate; echo hi; echo x >a; read <gate'
 	await_stable true # Let the server sleep in poll() before it is stopped.
@@ -395,7 +395,7 @@ start_ten() {
 	is "$(get result isError)" false
 }
 
-@test "T3: a finished task can be read only once" {
+@test "T3: the result of a finished task can be read only once" {
 	boris
 	start_ended_task
 	read_task
@@ -403,14 +403,14 @@ start_ten() {
 	is_forgotten
 }
 
-@test "T3: reading a task that was killed returns the signal" {
+@test "T3: reading a task that was killed returns the signal that killed it" {
 	boris
 	start_task 'kill -KILL $$'
 	read_task "$task" '{"wait":10000}'
 	is "$(result status) $(result exit_code) $(result signal)" '"completed" 137 "SIGKILL"'
 }
 
-@test "T3: reading a running task that has printed nothing returns (no output)" {
+@test "T3: reading a running task that has not printed anything returns (no output)" {
 	boris
 	start_task 'read <gate'
 	read_task
@@ -418,7 +418,7 @@ start_ten() {
 	is "$(result stdout) $(result stderr)" '"" ""'
 }
 
-@test "T3: reading a finished task that has printed nothing returns (no output)" {
+@test "T3: reading a finished task that printed nothing returns (no output)" {
 	boris
 	start_task true
 	read_task "$task" '{"wait":10000}'
@@ -451,7 +451,7 @@ without_truncation_line() {
 	is "$(result stdout_chars)" "$(seq 20000 | wc -c | tr -d ' ')"
 }
 
-@test "T3: truncate and limit of the call that starts a task do not apply while it runs" {
+@test "T3: the truncate and limit arguments of the starting call do not apply while the task is running" {
 	boris
 	for more in '"truncate":"head"' '"truncate":"tail"' '"truncate":"both"' \
 	            '"limit":100000'; do
@@ -462,7 +462,7 @@ without_truncation_line() {
 	done
 }
 
-@test "T3: truncate and limit of task_output apply to a finished task" {
+@test "T3: the truncate and limit arguments of task_output apply to a finished task" {
 	boris
 	for how in head tail both; do
 		start_task 'seq 20000'
@@ -473,21 +473,21 @@ without_truncation_line() {
 	done
 }
 
-@test "T3: task_output with truncate set to tail returns the last 2000 lines" {
+@test "T3: task_output with truncate: tail returns the last 2000 lines" {
 	boris
 	start_task 'seq 20000'
 	read_task "$task" '{"wait":10000,"truncate":"tail"}'
 	is "$(plain stdout | sed '$d')" "$(seq 20000 | tail -n 2000)"
 }
 
-@test "T3: the limit of task_output overrides the limit of the call that started the task" {
+@test "T3: a limit passed to task_output overrides the one given in the call that started the task" {
 	boris
 	start_task 'seq 20000' '{"truncate":"tail","limit":50000}'
 	read_task "$task" '{"wait":10000,"limit":2000}'
 	shows_end_of_seq 2000
 }
 
-@test "T3: task_output with limit returns the end of a running task's output" {
+@test "T3: task_output with a limit returns the end of a running task's output" {
 	boris
 	task_at_gate 'seq 20000'
 	for limit in 2000 20000; do
@@ -498,7 +498,7 @@ without_truncation_line() {
 	shows_end_of_seq 10000
 }
 
-@test "T3: truncate of task_output applies to a running task" {
+@test "T3: the truncate argument of task_output applies to a running task" {
 	boris
 	task_at_gate 'seq 20000'
 	read_task "$task" '{"truncate":"tail"}'
@@ -507,14 +507,14 @@ without_truncation_line() {
 	is "$(plain stdout | head -c 30000)" "$(seq 20000 | head -c 30000)"
 }
 
-@test "T3: the argument limit applies to check_pid" {
+@test "T3: the limit argument applies to check_pid" {
 	boris
 	task_at_gate 'seq 20000'
 	check_task '"limit":2000'
 	shows_end_of_seq 2000
 }
 
-@test "T3: the argument limit applies to kill_pid" {
+@test "T3: the limit argument applies to kill_pid" {
 	boris
 	task_at_gate 'seq 20000'
 	kill_task '"limit":2000'
@@ -538,7 +538,7 @@ without_truncation_line() {
 	is "$(get -n result structuredContent stdout) $(result stdout_chars)" '10000 '
 }
 
-@test "T3: a line of 10,001 characters of a running task is shortened at its start" {
+@test "T3: a running task's 10,001-character line is truncated at its start" {
 	boris
 	task_at_gate 'yes é | head -n 10000 | tr -d "\n"; printf x'
 	read_task
@@ -547,7 +547,7 @@ without_truncation_line() {
 [stdout: showing last 1 of 1 lines (its last 19999 bytes); full output: /'
 }
 
-@test "T3: at most 10,000 characters of new output of a running task are returned" {
+@test "T3: at most 10,000 characters of a running task's new output are returned" {
 	boris
 	task_at_gate 'echo first' 'seq 20000; echo x >b; read <gate'
 	read_task "$task" '{"new":true}'
@@ -561,7 +561,7 @@ without_truncation_line() {
 
 # --- T3: waiting for a task, and new output
 
-@test "T3: task_output with wait returns when the task ends" {
+@test "T3: task_output with a wait returns when the task ends" {
 	boris
 	start_task 'read <gate; echo hi'
 	wait_for_task '"wait":60000'
@@ -574,7 +574,7 @@ without_truncation_line() {
 	is "$(result status) $(result stdout)" '"completed" "hi\n"'
 }
 
-@test "T3: other calls are answered while task_output waits" {
+@test "T3: other calls are answered while a task_output call is waiting" {
 	boris
 	start_task 'read <gate'
 	wait_for_task '"wait":60000'
@@ -584,7 +584,7 @@ without_truncation_line() {
 	release
 }
 
-@test "T3: task_output with wait returns immediately if the task has ended" {
+@test "T3: task_output with a wait returns immediately if the task has already ended" {
 	boris
 	start_ended_task
 	start_timer
@@ -593,7 +593,7 @@ without_truncation_line() {
 	is "$(result exit_code)" 3
 }
 
-@test "T3: task_output with wait set to 0 returns immediately" {
+@test "T3: task_output with wait: 0 returns immediately" {
 	boris
 	start_task 'read <gate'
 	start_timer
@@ -602,7 +602,7 @@ without_truncation_line() {
 	is "$(result status)" '"running"'
 }
 
-@test "T3: task_output with wait returns a running task when the time has expired" {
+@test "T3: task_output returns a running task when its wait expires" {
 	boris
 	start_task 'read <gate'
 	start_timer
@@ -628,7 +628,7 @@ without_truncation_line() {
 	unanswered $wait
 }
 
-@test "T3: task_output with new returns only output that was not returned before" {
+@test "T3: task_output with new: true returns only output that has not already been returned" {
 	boris
 	task_at_gate 'echo one' 'echo two; echo e >&2; echo x >b; read <gate'
 	read_task "$task" '{"new":true}'
@@ -640,7 +640,7 @@ without_truncation_line() {
 	is "$(result stdout) $(result stderr)" '"two\n" "e\n"'
 }
 
-@test "T3: task_output with new reports that there is no new output" {
+@test "T3: task_output with new: true reports that there is no new output" {
 	boris
 	task_at_gate 'echo one'
 	read_task
@@ -649,7 +649,7 @@ without_truncation_line() {
 	like "$(text)" '*\(no new output\)"'
 }
 
-@test "T3: after task_output without new, task_output with new returns only later output" {
+@test "T3: after a call without new: true, task_output with new: true returns only later output" {
 	boris
 	task_at_gate 'echo one' 'echo two'
 	read_task "$task" '{"new":true}'
@@ -660,7 +660,7 @@ without_truncation_line() {
 	is "$(result status) $(result stdout) $(result stderr)" '"completed" "two\n" ""'
 }
 
-@test "T3: after check_pid, task_output with new returns only later output" {
+@test "T3: after check_pid, task_output with new: true returns only later output" {
 	boris
 	task_at_gate 'echo one' 'echo two'
 	read_task "$task" '{"new":true}'
@@ -680,7 +680,7 @@ without_truncation_line() {
 	is "$(result status) $(result stdout) $(plain task_id)" "\"running\" \"one\\n\" $task"
 }
 
-@test "T4: the result of a finished task can be read only once with check_pid" {
+@test "T4: check_pid returns the result of a finished task only once" {
 	boris
 	start_task 'echo one; exit 3'
 	await_end
@@ -734,7 +734,7 @@ start_ignoring_sigterm() {
 	is_forgotten
 }
 
-@test "T4: other requests are answered while kill_pid waits for a task to end" {
+@test "T4: other requests are answered while kill_pid is waiting for a task to end" {
 	use_fast_clock
 	boris
 	start_ignoring_sigterm
@@ -755,7 +755,7 @@ start_ignoring_sigterm() {
 	most "$(get -n result structuredContent stdout)" 10300
 }
 
-@test "T4: kill_pid returns only output that was not returned before" {
+@test "T4: kill_pid returns only output that has not already been returned" {
 	boris
 	task_at_gate 'echo one'
 	read_task
@@ -777,7 +777,7 @@ trap_sigterm() {
 	echo 'trap "echo bye; exit 7" TERM; echo hi; echo $$ >pid; read <gate'
 }
 
-@test "T4: if a task is killed, all calls that wait for it receive the same result" {
+@test "T4: if a task is killed, all calls that are waiting for it receive the same result" {
 	boris
 	call_bash "$(trap_sigterm)" '{"run_in_background":true,"wait":60000}'
 	waits=("$id")
@@ -800,7 +800,7 @@ trap_sigterm() {
 	within 3000
 }
 
-@test "T4: if a task is killed, a call that waits for new output receives the result" {
+@test "T4: if a task is killed, a call that is waiting for new output receives the result" {
 	boris
 	start_task "$(trap_sigterm)"
 	await_output pid
@@ -928,7 +928,7 @@ trap_sigterm() {
 	eventually is_gone "$pid"
 }
 
-@test "T5: a task that ends before --bg-timeout has the status completed" {
+@test "T5: a task that ends before --bg-timeout expires is reported as completed" {
 	boris --bg-timeout=1
 	start_task 'echo hi'
 	early=$task
@@ -940,7 +940,7 @@ trap_sigterm() {
 	is "$(result status) $(result stdout) $(result timed_out)" '"completed" "hi\n" '
 }
 
-@test "T5: a task that ignores SIGTERM is killed five seconds after --bg-timeout" {
+@test "T5: a task that ignores SIGTERM is killed five seconds after --bg-timeout expires" {
 	use_fast_clock
 	boris --bg-timeout=5
 	start_timer
@@ -952,7 +952,7 @@ trap_sigterm() {
 	is_gone child
 }
 
-@test "T5: if a foreground command becomes a task, --bg-timeout counts from that moment" {
+@test "T5: if a foreground command becomes a task, --bg-timeout is measured from that moment" {
 	boris --bg-timeout=1 --on-timeout=background
 	start_timer
 	run_bash 'read <gate' '{"timeout":600}'
@@ -981,7 +981,7 @@ trap_sigterm() {
 	cmp copy "$(plain stdout_file)"
 }
 
-@test "T6: ten tasks with 8 MB of output each need at most 5.7 MiB of memory" {
+@test "T6: ten tasks with 8 MB of output each use at most 5.7 MiB of memory in total" {
 	needs_plain
 	boris
 	run_bash true
@@ -995,7 +995,7 @@ trap_sigterm() {
 	most "$(peak)" $((before + 20 * 290))
 }
 
-@test "P6: requests are answered while ten tasks overwrite long lines" {
+@test "P6: requests are answered while ten tasks keep redrawing long lines with carriage returns" {
 	needs awk
 	boris
 	for i in {1..10}; do
@@ -1022,13 +1022,13 @@ trap_sigterm() {
 	is "$(text)" '"no tasks"'
 }
 
-@test "T7: task_output with task_id set to null returns the task list" {
+@test "T7: task_output with task_id: null returns the task list" {
 	boris
 	run_tool task_output '{"task_id":null,"wait":null,"until":null,"new":null}'
 	is "$(text) $(result tasks)" '"no tasks" []'
 }
 
-@test "T7: task_output without task_id rejects the arguments until and new" {
+@test "T7: task_output without a task_id rejects the until and new arguments" {
 	boris
 	for argument in '"until":"x"' '"new":true'; do
 		run_tool task_output "{$argument}"
@@ -1036,13 +1036,13 @@ trap_sigterm() {
 	done
 }
 
-@test "T7: limit and truncate are accepted without effect for the task list" {
+@test "T7: the limit and truncate arguments are accepted but ignored when tasks are listed" {
 	boris
 	run_tool task_output '{"limit":2000,"truncate":"tail"}'
 	is "$(text)" '"no tasks"'
 }
 
-@test "T7: the task list contains id, pid, status, time, description and command of a task" {
+@test "T7: the task list contains each task's id, pid, status, time, description and command" {
 	boris
 	start_task 'read <gate; echo one' '{"description":"Waits for the gate"}'
 	list_tasks
@@ -1056,7 +1056,7 @@ trap_sigterm() {
 	least "$(result tasks 0 elapsed_ms)" 0
 }
 
-@test "T7: the task list contains the result of a finished task that was not read" {
+@test "T7: the task list includes the exit code of an unread finished task" {
 	boris
 	start_ended_task 'echo two; exit 3'
 	list_tasks
@@ -1067,7 +1067,7 @@ trap_sigterm() {
 	is "$(plain tasks 0 command)" 'echo two; exit 3'
 }
 
-@test "T7: the task list contains running tasks and finished tasks that were not read" {
+@test "T7: the task list includes running tasks and unread finished tasks" {
 	boris
 	start_task 'read <gate'
 	running=$task
@@ -1078,7 +1078,7 @@ trap_sigterm() {
 	is "$(listed_field $task status)" '"completed"'
 }
 
-@test "T7: the text of the task list has one line per task" {
+@test "T7: the text form of the task list contains one line per task" {
 	boris
 	for i in 1 2 3; do
 		start_task $'read <gate\n: '$i '{"description":"number\n'$i'"}'
@@ -1121,7 +1121,7 @@ trap_sigterm() {
 	has "$(get -s result content 0 text)" 'say "hi": echo "hi"; read'
 }
 
-@test "T7: after the task list was returned, task_output with new still returns all output" {
+@test "T7: task_output with new: true still returns all output after the task list has been returned" {
 	boris
 	task_at_gate 'echo one'
 	list_tasks
@@ -1167,7 +1167,7 @@ trap_sigterm() {
 	is "$(plain tasks 0 status) $(result tasks 0 exit_code)" 'timed_out 143'
 }
 
-@test "T7: the task list contains a foreground command that became a task" {
+@test "T7: the task list includes a foreground command that was turned into a task" {
 	boris --on-timeout=background
 	run_bash 'read <gate' '{"timeout":50}'
 	task=$(plain task_id)
@@ -1189,7 +1189,7 @@ trap_sigterm() {
 	is "$(result | tr , '\n' | grep -c '"status":"running"')" 10
 }
 
-@test "T7: task_output with wait but no task_id returns immediately if no task is running" {
+@test "T7: task_output with a wait but no task_id returns immediately if no task is running" {
 	boris
 	start_timer
 	run_tool task_output '{"wait":60000}'
@@ -1197,7 +1197,7 @@ trap_sigterm() {
 	is "$(text)" '"no tasks"'
 }
 
-@test "T7: task_output with wait but no task_id returns when any task ends" {
+@test "T7: task_output with a wait but no task_id returns when any task ends" {
 	boris
 	start_task 'read <gate'
 	start_task 'read <never'
@@ -1211,7 +1211,7 @@ trap_sigterm() {
 	has "$(text)" 'completed'
 }
 
-@test "T7: the task list shows the foreground command and how many calls wait for it" {
+@test "T7: the task list shows the foreground command and how many calls are waiting for it" {
 	boris
 	start_task 'read <never'
 	call_bash 'echo x >begun; read <gate'
@@ -1226,7 +1226,7 @@ trap_sigterm() {
 	answer $last
 }
 
-@test "T7: the task list shows that no calls wait for a command with an absolute cwd" {
+@test "T7: the task list shows that no calls are waiting for a command with an absolute cwd" {
 	boris
 	call_bash 'echo x >begun; read <gate'
 	await_file begun
@@ -1258,7 +1258,7 @@ error_reports_end() {
 	is "$(result note)" ''
 }
 
-@test "T8: the next result contains a note, once, that a task has ended" {
+@test "T8: the note that a task has ended appears only once, in the next result" {
 	boris
 	start_ended_task
 	run_bash 'echo hi'
@@ -1267,7 +1267,7 @@ error_reports_end() {
 	is "$(result note)" ''
 }
 
-@test "T8: a finished task can still be read after a note has reported its end" {
+@test "T8: a finished task can still be read after a note reports its end" {
 	boris
 	start_ended_task
 	run_bash true
@@ -1276,7 +1276,7 @@ error_reports_end() {
 	is "$(result exit_code)" 3
 }
 
-@test "T8: the note that a task has ended contains the description of the task" {
+@test "T8: the note that a task has ended includes the task's description" {
 	boris
 	start_task 'exit 3' '{"description":"the tests"}'
 	await_end
@@ -1285,14 +1285,14 @@ error_reports_end() {
 	is "$(plain note)" "task $task ended with exit code 3 (the tests)"
 }
 
-@test "T8: an error about wrong arguments contains the note that a task has ended" {
+@test "T8: an error about invalid arguments includes the note that a task has ended" {
 	boris
 	start_ended_task
 	run_bash true '{"timeout":-1}'
 	error_reports_end '*timeout*'
 }
 
-@test "T8: an error about a full log contains the note that a task has ended" {
+@test "T8: an error about a full log includes the note that a task has ended" {
 	needs prlimit
 	boris --log=log
 	start_ended_task
@@ -1302,7 +1302,7 @@ error_reports_end() {
 	error_reports_end 'nothing was done: cannot write the log*'
 }
 
-@test "T8: an error about input that cannot be logged contains the note that a task has ended" {
+@test "T8: if input cannot be logged, the error still includes the note that a task has ended" {
 	needs prlimit
 	boris --log=log
 	start_on_terminal 'read x'
@@ -1323,7 +1323,7 @@ error_reports_end() {
 	error_reports_end 'nothing was typed*'
 }
 
-@test "T8: an error about an unknown task contains the note that another task has ended" {
+@test "T8: an error about an unknown task includes the note that another task has ended" {
 	boris
 	start_ended_task
 	run_tool task_output '{"task_id":"nothing"}'
@@ -1352,7 +1352,7 @@ five_ended() {
 	is "$(plain note | grep -o ' ended with' | wc -l)" 2
 }
 
-@test "T8: a long directory name does not shorten the note that a task has ended" {
+@test "T8: a long directory name does not cut short the note that a task has ended" {
 	dir=$PWD$(printf "/%0200d" {1..13})
 	mkdir -p "$dir"
 	boris --result-limit=2000
@@ -1365,7 +1365,7 @@ five_ended() {
 
 # --- W1, W3: waiting for the output of a task
 
-@test "W1: progress notifications for a waiting call contain only output not returned before" {
+@test "W1: progress notifications for a waiting call contain only output not yet returned" {
 	boris
 	task_at_gate 'echo one' 'echo two; read <gate'
 	read_task
@@ -1378,7 +1378,7 @@ five_ended() {
 	cancel $wait
 }
 
-@test "W3: the argument until matches the last output of a task that has ended" {
+@test "W3: the until text matches the final output of a task that has ended" {
 	boris
 	start_ended_task 'echo ready; echo steady >&2'
 	read_task "$task" '{"wait":1000,"until":"steady"}'

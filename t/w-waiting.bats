@@ -55,7 +55,7 @@ finish() {
 
 # --- W1: progress notifications
 
-@test "W1: the progress of a queued call with an absolute cwd says what it waits for" {
+@test "W1: the progress of a queued call with an absolute cwd says what it is waiting for" {
 	use_fast_clock
 	boris
 	for i in {1..16}; do
@@ -95,7 +95,7 @@ hold_shell() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "W1: progress notifications are sent for a running call and for a queued one" {
+@test "W1: progress notifications are sent for both running and queued calls" {
 	use_fast_clock
 	boris
 	hold_shell '{"progressToken":"running"}'
@@ -110,7 +110,7 @@ hold_shell() {
 	answer
 }
 
-@test "W1: the progress of a call does not restart when the call leaves the queue" {
+@test "W1: a call's progress does not restart when the call leaves the queue" {
 	use_fast_clock
 	boris
 	hold_shell
@@ -141,7 +141,7 @@ has_heartbeat() {
 	least "$(progress)" 9000
 }
 
-@test "W1: a progress notification is sent after ten seconds if a call waits for a task" {
+@test "W1: a progress notification is sent after ten seconds if a call is waiting for a task" {
 	use_fast_clock
 	boris
 	start_task 'read <gate; echo hi'
@@ -164,7 +164,7 @@ has_heartbeat() {
 	is "$(result status) $(result stdout)" '"completed" "hi\n"'
 }
 
-@test "W1: progress notifications for a waiting call contain the output of the task" {
+@test "W1: progress notifications for a waiting call contain the task's output" {
 	boris
 	start_task "$(in_steps 'printf "\033[1mone\033[m\n"' 'echo two >&2')"
 	wait_for_task '"wait":60000' '{"progressToken":"t"}'
@@ -201,7 +201,7 @@ has_heartbeat() {
 	next_is_ping
 }
 
-@test "O7: progress notifications for a call that waits for any task have a message" {
+@test "O7: progress notifications for a call that waits for any task contain a message" {
 	use_fast_clock
 	boris
 	start_task 'read <gate'
@@ -227,7 +227,7 @@ has_heartbeat() {
 
 # --- W2: wait with run_in_background
 
-@test "W2: run_in_background with wait returns the result of the task" {
+@test "W2: a run_in_background call with a wait returns the task's result" {
 	boris
 	start_waiting 'read <gate; echo hi; exit 3' '"wait":60000'
 	start=$id
@@ -241,7 +241,7 @@ has_heartbeat() {
 	has "$(text)" 'exit_code: 3'
 }
 
-@test "W2: a task is forgotten after run_in_background with wait has returned its result" {
+@test "W2: a task is forgotten once a run_in_background call with a wait returns its result" {
 	boris
 	run_waiting 'exit 3' '"wait":60000'
 	task_started
@@ -250,7 +250,7 @@ has_heartbeat() {
 	is_tool_error "task not found: $task*"
 }
 
-@test "W2: other calls are answered while run_in_background waits" {
+@test "W2: other calls are answered while a run_in_background call is waiting" {
 	boris
 	start_waiting 'read <gate' '"wait":60000'
 	start=$id
@@ -261,7 +261,7 @@ has_heartbeat() {
 	answer $start
 }
 
-@test "W2: run_in_background with wait returns the output so far when the time has expired" {
+@test "W2: a run_in_background call returns the output so far when its wait expires" {
 	boris
 	start_timer
 	run_waiting 'echo one; read <gate; echo two' '"wait":1000'
@@ -273,7 +273,7 @@ has_heartbeat() {
 	is "$(result status) $(result stdout)" '"completed" "one\ntwo\n"'
 }
 
-@test "W2: task_output with new does not repeat what run_in_background with wait returned" {
+@test "W2: task_output with new: true does not repeat output already returned by run_in_background" {
 	boris
 	run_waiting 'echo one; read <gate' '"wait":60000,"until":"one"'
 	task_started
@@ -281,7 +281,7 @@ has_heartbeat() {
 	is "$(result stdout)" '""'
 }
 
-@test "W2: run_in_background without wait returns no output" {
+@test "W2: a run_in_background call without a wait returns no output" {
 	boris
 	for wait in '' ',"wait":0' ',"wait":null'; do
 		start_timer
@@ -294,7 +294,7 @@ has_heartbeat() {
 	done
 }
 
-@test "W2: after run_in_background without wait, task_output with new returns all output" {
+@test "W2: task_output with new: true returns all output after run_in_background without a wait" {
 	boris
 	for wait in '' ',"wait":0' ',"wait":null'; do
 		rm -f a
@@ -306,7 +306,7 @@ has_heartbeat() {
 	done
 }
 
-@test "W2: cancelling a call of run_in_background with wait does not stop the task" {
+@test "W2: cancelling a run_in_background call with a wait does not stop the task" {
 	boris
 	for more in '"wait":60000' '"until":"never"'; do
 		rm -f pid
@@ -328,7 +328,7 @@ has_heartbeat() {
 	done
 }
 
-@test "W2: after a cancelled run_in_background with wait, task_output with new returns all output" {
+@test "W2: task_output with new: true returns all output after a run_in_background call is cancelled" {
 	boris
 	start_waiting 'echo one; echo x >a; read <gate' '"wait":60000'
 	start=$id
@@ -339,7 +339,7 @@ has_heartbeat() {
 	is "$(result stdout)" '"one\n"'
 }
 
-@test "W2: the wait of a queued call counts from the start of its task" {
+@test "W2: a queued call's wait is measured from the start of its task" {
 	boris
 	hold_shell
 	start_waiting 'read <gate' '"wait":500'
@@ -352,7 +352,7 @@ has_heartbeat() {
 	is "$(result status)" '"running"'
 }
 
-@test "W2: a queued call of run_in_background does not run after it is cancelled" {
+@test "W2: a queued run_in_background call does not run after it is cancelled" {
 	boris
 	hold_shell
 	start_waiting 'touch ran' '"wait":60000'
@@ -368,7 +368,7 @@ has_heartbeat() {
 
 # --- W2: when a wait ends
 
-@test "W2: a wait for the end of a task does not end when the task prints output" {
+@test "W2: a wait for a task to end does not end when the task prints output" {
 	boris
 	start_timer
 	start_task 'echo one; read <gate'
@@ -377,7 +377,7 @@ has_heartbeat() {
 	is "$(result status) $(result stdout)" '"running" "one\n"'
 }
 
-@test "W2: a wait with new and until does not end at output without the until text" {
+@test "W2: with new: true and an until text, a wait does not end on output without that text" {
 	boris
 	start_timer
 	start_task 'echo one; read <gate'
@@ -414,7 +414,7 @@ has_heartbeat() {
 	like "$(plain stdout)" $'*\nthe end\n*'
 }
 
-@test "W2: a wait for new output ends when its time has expired" {
+@test "W2: a wait for new output ends when its time limit expires" {
 	boris
 	task_at_gate 'echo one'
 	read_task
@@ -459,7 +459,7 @@ waits_30_s() {
 	is "$(result status) $(get result isError)" '"running" false'
 }
 
-@test "W2: task_output with until and without wait waits for 30 s" {
+@test "W2: task_output with an until text but no wait waits for 30 s" {
 	use_fast_clock
 	boris
 	start_task 'read <gate'
@@ -468,7 +468,7 @@ waits_30_s() {
 	waits_30_s
 }
 
-@test "W2: run_in_background with until and without wait waits for 30 s" {
+@test "W2: run_in_background with an until text but no wait waits for 30 s" {
 	use_fast_clock
 	boris
 	start_timer
@@ -494,7 +494,7 @@ waits_30_s() {
 
 # --- W2: valid values of wait
 
-@test "W2: the argument wait is rejected if it is negative or not an integer" {
+@test "W2: the wait argument is rejected if it is negative or not an integer" {
 	boris
 	start_task 'read <gate'
 	for value in -1 1.5 '"x"' true; do
@@ -506,7 +506,7 @@ waits_30_s() {
 	[ ! -e ran ]
 }
 
-@test "W2: the arguments wait and until are rejected together with check_pid or kill_pid" {
+@test "W2: the wait and until arguments cannot be combined with check_pid or kill_pid" {
 	boris
 	start_task 'read <gate'
 	for more in '"wait":1000' '"until":"x"'; do
@@ -518,7 +518,7 @@ waits_30_s() {
 	done
 }
 
-@test "W2: the argument wait is rejected without run_in_background or until" {
+@test "W2: the wait argument is rejected unless run_in_background or until is given" {
 	boris
 	for more in '' ',"run_in_background":false'; do
 		run_bash 'touch ran' '{"wait":1000'$more'}'
@@ -527,7 +527,7 @@ waits_30_s() {
 	[ ! -e ran ]
 }
 
-@test "W2: task_output accepts a wait above 600000 ms" {
+@test "W2: task_output accepts a wait longer than 600000 ms" {
 	boris
 	start_task true
 	read_task "$task" '{"wait":700000}'
@@ -542,7 +542,7 @@ waits_30_s() {
 
 # --- W3: until
 
-@test "W3: a command with the argument until runs as a background task" {
+@test "W3: a command with an until text runs as a background task" {
 	boris
 	for more in '' ',"run_in_background":false'; do
 		run_bash 'echo ready; read <gate' '{"until":"ready"'$more'}'
@@ -553,7 +553,7 @@ waits_30_s() {
 	done
 }
 
-@test "W3: a command with the argument until returns when the text is printed" {
+@test "W3: a call with an until text returns when the text is printed" {
 	boris
 	start_waiting 'echo starting; echo x >a; read <gate; echo "ready in 5 ms"; read <gate' \
 		'"until":"ready in"'
@@ -570,7 +570,7 @@ waits_30_s() {
 	has "$(text)" "$task"
 }
 
-@test "W3: task_output with new does not repeat what a call with until returned" {
+@test "W3: task_output with new: true does not repeat output returned by a call with an until text" {
 	boris
 	run_waiting 'echo starting; echo ready; read <gate; echo more' '"until":"ready"'
 	task_started
@@ -581,7 +581,7 @@ waits_30_s() {
 	has "$(result stdout)" more
 }
 
-@test "W3: the argument until matches stdout and stderr" {
+@test "W3: the until text is matched against both stdout and stderr" {
 	boris
 	start_task "$(in_steps 'echo ready' 'echo steady >&2')"
 	for text in ready steady; do
@@ -591,7 +591,7 @@ waits_30_s() {
 	done
 }
 
-@test "W3: the argument until matches a line that is printed in parts" {
+@test "W3: the until text matches a line printed in parts" {
 	boris
 	start_task "$(in_steps 'printf Lis; : >1' 'printf ten; : >2' 'printf "ing o"; : >3' \
 		'printf "n :80"')"
@@ -609,7 +609,7 @@ waits_30_s() {
 	is "$(result status) $(result stdout) $(result note)" '"running" "Listening on :80" '
 }
 
-@test "W3: the argument until ignores escape sequences in the output" {
+@test "W3: escape sequences in the output are ignored when the until text is matched" {
 	boris
 	start_task "$(in_steps 'printf "re\033[1mady\033[0m\r\n"' \
 		'printf "50%%\r\033[Kall do"; printf "\007ne"')"
@@ -619,7 +619,7 @@ waits_30_s() {
 	done
 }
 
-@test "W3: the argument until can contain any characters" {
+@test "W3: the until argument can contain quotation marks, backslashes and non-ASCII characters" {
 	boris
 	for text in 'a.b' 'é \"quoted\" a.b [x] \\ *' '\u00e9 \u0022q'; do
 		run_waiting 'echo "aXb"; echo "é \"quoted\" a.b [x] \\ *"; read <gate' \
@@ -629,7 +629,7 @@ waits_30_s() {
 	done
 }
 
-@test "W3: the argument until is not a regular expression" {
+@test "W3: the until argument is not treated as a regular expression" {
 	boris
 	task_at_gate 'echo "aXb"; echo "a.b [x]"'
 	read_task "$task" '{"wait":200,"until":"a.b ]x"}'
@@ -639,7 +639,7 @@ waits_30_s() {
 	isnt "$(result note)" ''
 }
 
-@test "W3: the argument until does not match a text that is split between stdout and stderr" {
+@test "W3: the until text does not match text that is split between stdout and stderr" {
 	boris
 	start_timer
 	start_task 'printf rea; printf dy >&2; echo x >a; read <gate'
@@ -650,7 +650,7 @@ waits_30_s() {
 	least "$(elapsed)" 290
 }
 
-@test "W3: the argument until does not match a text that is split between two lines" {
+@test "W3: the until text does not match text that is split across two lines" {
 	boris
 	start_timer
 	start_task 'printf "rea\nsteady"; echo x >a; read <gate'
@@ -660,7 +660,7 @@ waits_30_s() {
 	least "$(elapsed)" 290
 }
 
-@test "W3: the argument until matches output from before the call if it was not read" {
+@test "W3: the until text matches unread output printed before the call" {
 	boris
 	task_at_gate 'echo READY; seq 100000'
 	start_timer
@@ -676,7 +676,7 @@ is_read_already() {
 	isnt "$(result note)" ''
 }
 
-@test "W3: the argument until does not match output that task_output has already returned" {
+@test "W3: the until text does not match output already returned by task_output" {
 	boris
 	for more in '' '{"new":true}' '{"wait":60000,"until":"ready"}'; do
 		task_at_gate 'echo ready'
@@ -686,14 +686,14 @@ is_read_already() {
 	done
 }
 
-@test "W3: the argument until does not match output that check_pid has already returned" {
+@test "W3: the until text does not match output already returned by check_pid" {
 	boris
 	task_at_gate 'echo ready'
 	run_tool bash '{"check_pid":'"$pid"'}'
 	is_read_already ready
 }
 
-@test "W3: the argument until matches a text that is printed again" {
+@test "W3: the until text matches text that is printed again" {
 	boris
 	task_at_gate 'echo ready' 'echo ready; read <gate'
 	read_task
@@ -701,7 +701,7 @@ is_read_already() {
 	is "$(result stdout) $(result note)" '"ready\n" '
 }
 
-@test "W3: the argument until does not match old output when a later line is overwritten" {
+@test "W3: the until text does not match old output when a later line is overwritten" {
 	boris
 	start_task "printf ready; echo x >a; $(in_steps 'printf " now\n1%%"; echo x >b' \
 		'printf "\r2%%"; echo x >c')"
@@ -720,7 +720,7 @@ is_read_already() {
 	answer $waiting
 }
 
-@test "W3: the argument until does not match a text that was partly overwritten" {
+@test "W3: the until text does not match text that has been partly overwritten" {
 	boris
 	start_waiting "printf a; echo x >one; $(in_steps 'printf "\rb\nend\n"')" \
 		'"wait":20000,"until":"ab"'
@@ -735,7 +735,7 @@ is_read_already() {
 	has "$(plain note)" 'not printed: ab'
 }
 
-@test "W3: if the argument until matches nothing before the wait ends, a note says so" {
+@test "W3: a note is shown if the until text does not appear before the wait ends" {
 	boris
 	start_task 'echo one; read <gate'
 	start_timer
@@ -746,7 +746,7 @@ is_read_already() {
 	isnt "$(result note)" ''
 }
 
-@test "W3: task_output with until and wait set to 0 returns immediately" {
+@test "W3: task_output with an until text and wait: 0 returns immediately" {
 	boris
 	start_task 'echo one; read <gate'
 	start_timer
@@ -755,14 +755,14 @@ is_read_already() {
 	is "$(result status) $(get result isError)" '"running" false'
 }
 
-@test "W3: task_output with until returns when the task ends" {
+@test "W3: task_output with an until text returns when the task ends" {
 	boris
 	start_task 'read <gate; echo failed; exit 3'
 	wait_for_step '"wait":600000,"until":"ready"'
 	is "$(result status) $(result exit_code) $(result stdout)" '"completed" 3 "failed\n"'
 }
 
-@test "W3: run_in_background with until returns when the task ends" {
+@test "W3: run_in_background with an until text returns when the task ends" {
 	boris
 	start_timer
 	run_waiting 'echo "no such port" >&2; exit 4' '"until":"ready"'
@@ -770,21 +770,21 @@ is_read_already() {
 	is "$(result status) $(result exit_code) $(result stderr)" '"completed" 4 "no such port\n"'
 }
 
-@test "W3: the argument until matches text in the middle of long output" {
+@test "W3: the until text matches text in the middle of long output" {
 	boris
 	start_task "$(in_steps 'seq 100000; echo ready; seq 100000')"
 	wait_for_step '"wait":600000,"until":"ready"' 10000
 	is "$(result status) $(result note)" '"running" '
 }
 
-@test "W3: the argument until matches stderr after long output on stdout" {
+@test "W3: the until text matches stderr after long output on stdout" {
 	boris
 	run_waiting 'seq 100000; echo ready >&2; read <gate' '"wait":600000,"until":"ready"'
 	is "$(result status)" '"running"'
 	has "$(plain stderr)" ready
 }
 
-@test "W3: an until text with a newline or of more than 1000 characters is rejected" {
+@test "W3: the until argument is rejected if it contains a newline or is longer than 1000 characters" {
 	boris
 	start_task 'read <gate'
 	long=$(yes é | head -n 1001 | tr -d '\n')
@@ -797,7 +797,7 @@ is_read_already() {
 	[ ! -e ran ]
 }
 
-@test "W3: the argument until can have 1000 characters" {
+@test "W3: the until argument can be 1000 characters long" {
 	boris
 	long=$(yes é | head -n 1000 | tr -d '\n')
 	run_waiting "echo $long; read <gate" '"until":"'$long'"'
@@ -822,7 +822,7 @@ is_read_already() {
 
 # --- W4: the time limit of a task
 
-@test "W4: a task is terminated after its timeout" {
+@test "W4: a task is terminated when its timeout expires" {
 	boris
 	start_timer
 	start_task 'trap "echo bye; exit 7" TERM; echo hi; read <gate' '{"timeout":500}'
@@ -836,21 +836,21 @@ is_read_already() {
 	is_gone "$pid"
 }
 
-@test "W4: run_in_background with wait reports that the task has timed out" {
+@test "W4: a run_in_background call with a wait reports that the task has timed out" {
 	boris
 	run_waiting 'echo hi; read <gate' '"timeout":300,"wait":20000'
 	is "$(result status) $(result stdout) $(result timed_out)" '"timed_out" "hi\n" true'
 	is "$(result exit_code) $(result signal)" '143 "SIGTERM"'
 }
 
-@test "W4: a task that ends before its timeout has the status completed" {
+@test "W4: a task that ends before its timeout expires is reported as completed" {
 	boris
 	start_task 'echo hi' '{"timeout":60000}'
 	read_task "$task" '{"wait":20000}'
 	is "$(result status) $(result stdout) $(result timed_out)" '"completed" "hi\n" '
 }
 
-@test "W4: if --bg-timeout is shorter than the timeout of a task, --bg-timeout applies" {
+@test "W4: if --bg-timeout is shorter than a task's timeout, --bg-timeout applies" {
 	boris --bg-timeout=1
 	start_timer
 	start_task 'read <gate' '{"timeout":600000}'
@@ -860,7 +860,7 @@ is_read_already() {
 	has "$(plain note)" '--bg-timeout'
 }
 
-@test "W4: if the timeout of a task is shorter than --bg-timeout, the timeout applies" {
+@test "W4: if a task's timeout is shorter than --bg-timeout, the timeout applies" {
 	boris --bg-timeout=3
 	start_timer
 	start_task 'read <gate' '{"timeout":300}'
@@ -882,7 +882,7 @@ is_read_already() {
 	is "$(result status) $(result stdout)" '"completed" "hi\n"'
 }
 
-@test "W4: a note says that the timeout of a task was reduced to 86400000 ms" {
+@test "W4: a note says that a task's timeout was reduced to 86400000 ms" {
 	boris
 	for timeout in 86400001 1e18; do
 		start_task 'read <gate' '{"timeout":'$timeout'}'
@@ -900,7 +900,7 @@ is_read_already() {
 	is "$(result status)" '"running"'
 }
 
-@test "W4: an invalid timeout of a task is rejected" {
+@test "W4: an invalid task timeout is rejected" {
 	boris
 	for value in -1 '"x"' 1.5; do
 		run_waiting 'touch ran' '"timeout":'$value

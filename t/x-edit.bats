@@ -39,7 +39,7 @@ inode() {
 	ls -i "$1" | sed 's/^ *\([0-9]*\).*/\1/'
 }
 
-@test "X1: the tool edit is not offered by default" {
+@test "X1: the edit tool is not offered by default" {
 	boris
 	ask tools/list
 	is "$(get result tools 2)" ''
@@ -49,7 +49,7 @@ inode() {
 	lacks "$(get error message)" 'edit ('
 }
 
-@test "X1: --edit or BORIS_EDIT=1 enables the tool edit" {
+@test "X1: --edit or BORIS_EDIT=1 enables the edit tool" {
 	boris --edit
 	ask tools/list
 	is "$(get -s result tools 2 name)" edit
@@ -59,13 +59,13 @@ inode() {
 	is "$(get -s result tools 2 name)" edit
 }
 
-@test "B6: with --edit, the response to tools/list has at most 8 KiB" {
+@test "B6: with --edit, the response to tools/list is at most 8 KiB long" {
 	boris --edit
 	ask tools/list
 	most ${#reply} 8192
 }
 
-@test "B6: with --edit, the description of bash refers to edit" {
+@test "B6: with --edit, the bash tool's description refers to the edit tool" {
 	boris --edit
 	ask tools/list
 	most "$(get -n result tools 0 description)" 1799
@@ -73,7 +73,7 @@ inode() {
 	lacks "$(get result tools 0 description)" 'cat >'
 }
 
-@test "P4: an argument of edit is rejected as unknown by bash" {
+@test "P4: bash rejects an argument that belongs to edit as unknown" {
 	boris
 	run_bash true '{"path":"f"}'
 	is_tool_error 'unknown argument "path"; *'
@@ -83,7 +83,7 @@ inode() {
 	is_tool_error 'unknown argument "path" (an argument of edit); *'
 }
 
-@test "X1: with --edit and --no-bash, edit is the only tool" {
+@test "X1: with --edit and --no-bash, the edit tool is the only tool" {
 	boris --edit --no-bash
 	is "$(get -s result instructions)" \
 		"Use the edit tool to create and change files on this server's host."
@@ -91,7 +91,7 @@ inode() {
 	is "$(get -s result tools 0 name)$(get result tools 1)" edit
 }
 
-@test "X1: with --edit and --no-bash, a call of bash is rejected as an unknown tool" {
+@test "X1: with --edit and --no-bash, bash is rejected as an unknown tool" {
 	boris --edit --no-bash
 	run_tool bash '{"command":"touch ran"}'
 	is "$(code)" -32602
@@ -108,7 +108,7 @@ inode() {
 	holds f y
 }
 
-@test "X1: edit searches for the argument old as plain text, not as a pattern" {
+@test "X1: edit treats the old text as plain text, not as a pattern" {
 	boris --edit
 	printf 'a b a\na.*b\n' >f
 	edit f '"X"' '"a.*b"'
@@ -116,7 +116,7 @@ inode() {
 	holds f 'a b a\nX\n'
 }
 
-@test "X1: edit is rejected if the argument old occurs twice in the file" {
+@test "X1: edit is rejected if the old text occurs twice in the file" {
 	boris --edit
 	printf 'a b a\nX\n' >f
 	edit f '"c"' '"a"'
@@ -124,7 +124,7 @@ inode() {
 	holds f 'a b a\nX\n'
 }
 
-@test "X1: with the argument all, every occurrence of old is replaced" {
+@test "X1: with all: true, every occurrence of the old text is replaced" {
 	boris --edit
 	printf 'a b a\nX\n' >f
 	edit f '"c"' '"a"' '"all":true'
@@ -132,21 +132,21 @@ inode() {
 	holds f 'c b c\nX\n'
 }
 
-@test "X1: with an empty argument new, edit deletes the text of old" {
+@test "X1: with an empty new argument, edit deletes the old text" {
 	boris --edit
 	printf 'c b c\nX\n' >f
 	edit f '""' '"c b c\n"' '"all":true'
 	holds f 'X\n'
 }
 
-@test "X1: without the argument old, edit creates the file" {
+@test "X1: edit creates the file if no old text is given" {
 	boris --edit
 	edit f '"one\ntwo"'
 	succeeded "$PWD/f: created"
 	holds f 'one\ntwo'
 }
 
-@test "X1: without the argument old, edit is rejected if the file exists" {
+@test "X1: edit without old text is rejected if the file exists" {
 	boris --edit
 	printf one >f
 	for old in null '""'; do
@@ -156,7 +156,7 @@ inode() {
 	holds f 'one'
 }
 
-@test "X1: without the argument old, edit is rejected for a dangling symbolic link" {
+@test "X1: edit without old text is rejected if the path is a dangling symbolic link" {
 	boris --edit
 	ln -s nowhere dangling
 	edit dangling '"x"'
@@ -164,13 +164,13 @@ inode() {
 	[ ! -e nowhere ]
 }
 
-@test "X1: without the argument old, edit does not create missing directories" {
+@test "X1: edit without old text does not create missing directories" {
 	boris --edit
 	edit no/f '"x"'
 	is_tool_error "$PWD/no/f: cannot create the file: No such file*"
 }
 
-@test "X1: without the argument old, edit can write to an existing empty file" {
+@test "X1: edit can write to an existing empty file if no old text is given" {
 	boris --edit
 	edit empty '""'
 	holds empty ''
@@ -179,7 +179,7 @@ inode() {
 	holds empty x
 }
 
-@test "X1: without the argument old, edit does not overwrite an empty file of another user" {
+@test "X1: edit without old text does not overwrite another user's empty file" {
 	needs_root
 	boris --edit
 	touch theirs own
@@ -191,7 +191,7 @@ inode() {
 	holds own 'a secret'
 }
 
-@test "P4: with --no-bash, the error about an unknown tool does not name bash" {
+@test "P4: with --no-bash, the error about an unknown tool does not mention bash" {
 	boris --edit --no-bash
 	for name in Bash KillShell KillBash TaskOutput write_stdin bash; do
 		run_tool $name '{}'
@@ -200,7 +200,7 @@ inode() {
 	done
 }
 
-@test "P4: the error about an unknown tool that edits files recommends edit" {
+@test "P4: the error about an unknown file-editing tool recommends edit" {
 	boris --edit
 	for name in Edit MultiEdit Write str_replace; do
 		run_tool $name '{}'
@@ -215,7 +215,7 @@ inode() {
 	lacks "$(get -s error message)" 'use edit'
 }
 
-@test "X1: edit is rejected if the arguments old and new are identical" {
+@test "X1: edit is rejected if the old and new arguments are identical" {
 	boris --edit
 	echo x >f
 	edit f '"x"' '"x"'
@@ -223,7 +223,7 @@ inode() {
 	holds f 'x\n'
 }
 
-@test "P4: edit without the argument path or new is rejected" {
+@test "P4: edit without a path or new argument is rejected" {
 	boris --edit
 	run_tool edit '{"new":"x"}'
 	is_tool_error 'argument "path" is missing*'
@@ -231,7 +231,7 @@ inode() {
 	is_tool_error 'argument "new" is missing*'
 }
 
-@test "P4: edit is rejected if the value of an argument is invalid" {
+@test "P4: edit is rejected if an argument's value is invalid" {
 	boris --edit
 	edit '' '"x"'
 	is_tool_error 'argument "path" must be *'
@@ -241,7 +241,7 @@ inode() {
 	is_tool_error 'argument "new" must be a string*'
 }
 
-@test "P4: the error about an unknown argument of edit lists the valid arguments" {
+@test "P4: the error about an unknown edit argument lists the valid arguments" {
 	boris --edit
 	run_tool edit '{"path":"f","text":"x","command":"y","new":""}'
 	is_tool_error 'unknown arguments "text", "command" (an argument of bash); *'
@@ -261,7 +261,7 @@ inode() {
 	is "$(plain stdout)" "c$PWD/d"
 }
 
-@test "X2: an edit that is queued after a command can be cancelled" {
+@test "X2: an edit queued after a command can be cancelled" {
 	boris --edit
 	call_bash 'read <gate'
 	call edit '{"path":"f","new":"x"}'
@@ -274,21 +274,21 @@ inode() {
 	[ ! -e f ]
 }
 
-@test "X2: edit preserves bytes that are not UTF-8" {
+@test "X2: edit preserves bytes that are not valid UTF-8" {
 	boris --edit
 	printf '\377\0a\tb\n\300x' >f
 	edit f '"c"' '"a\tb"'
 	holds f '\377\0c\n\300x'
 }
 
-@test "X2: the arguments old and new can contain NUL characters" {
+@test "X2: the old and new arguments can contain NUL characters" {
 	boris --edit
 	printf '\377\0c\n\300x' >f
 	edit f '"d\u0000"' '"\u0000c\n"'
 	holds f '\377d\0\300x'
 }
 
-@test "X2: a newline in the argument old also matches CRLF, which new then uses too" {
+@test "X2: a newline in the old text also matches CRLF, and the new text is then written with CRLF" {
 	boris --edit
 	printf 'a\r\nb\r\nc\r\n' >f
 	edit f '"1\n2\r\n3\n"' '"a\nb\n"'
@@ -296,7 +296,7 @@ inode() {
 	holds f '1\r\n2\r\n3\r\nc\r\n'
 }
 
-@test "X2: a newline in the argument old matches LF even in a file with CRLF" {
+@test "X2: a newline in the old text matches LF even in a file that also contains CRLF" {
 	boris --edit
 	printf 'a\r\nb\r\nc\r\nd\r\nx\ny\n' >f
 	edit f '"z"' '"x\ny"'
@@ -304,21 +304,21 @@ inode() {
 	holds f 'a\r\nb\r\nc\r\nd\r\nz\n'
 }
 
-@test "X2: CRLF in the argument old matches CRLF even in a file with LF" {
+@test "X2: CRLF in the old text matches CRLF even in a file that also contains LF" {
 	boris --edit
 	printf 'a\nb\r\nc\n' >f
 	edit f '"x\ny"' '"b\r\nc"'
 	holds f 'a\nx\ny\n'
 }
 
-@test "X2: edit is rejected if old matches once with LF and once with CRLF" {
+@test "X2: edit is rejected if the old text matches once with LF and once with CRLF" {
 	boris --edit
 	printf 'a\r\nb\r\na\nb\n' >f
 	edit f '"x\ny"' '"a\nb"'
 	is_tool_error '*old occurs 2 times, in lines 1, 3; *'
 }
 
-@test "X2: each replacement has the line endings of the text that it replaces" {
+@test "X2: each replacement uses the line endings of the text it replaces" {
 	boris --edit
 	printf 'a\r\nb\r\na\nb\n' >f
 	edit f '"x\ny\nz"' '"a\nb"' '"all":true'
@@ -329,7 +329,7 @@ inode() {
 	holds f 'x\r\ny\nz\nx\ny\r\nz\r\n'
 }
 
-@test "X2: a newline at the start or end of the argument old matches CRLF as a unit" {
+@test "X2: a newline at the start or end of the old text matches a complete CRLF" {
 	boris --edit
 	printf 'a\r\nb\r\nc\n' >f
 	edit f '"\nB"' '"\nb"'
@@ -340,7 +340,7 @@ inode() {
 	holds f 'a-c-'
 }
 
-@test "X2: a newline that is inserted into a line has the line ending of that line" {
+@test "X2: a newline inserted into a line uses that line's ending" {
 	boris --edit
 	printf 'a\r\nb\nc\r\nd' >f
 	edit f '"1\n2"' '"a"'
@@ -351,21 +351,21 @@ inode() {
 	holds f 'y\r\n y\r\n\r\ny\n y\n\n'
 }
 
-@test "X2: a newline that is inserted into the last line has the ending of the line before" {
+@test "X2: a newline inserted into the last line uses the preceding line's ending" {
 	boris --edit
 	printf 'c\r\nd' >f
 	edit f '"5\n6"' '"d"'
 	holds f 'c\r\n5\r\n6'
 }
 
-@test "X2: a newline that is inserted into a file without line endings is LF" {
+@test "X2: a newline inserted into a file without line endings is LF" {
 	boris --edit
 	printf a >f
 	edit f '"1\n2"' '"a"'
 	holds f '1\n2'
 }
 
-@test "X2: CRLF in the argument old can be replaced by LF" {
+@test "X2: CRLF in the old text can be replaced by LF" {
 	boris --edit
 	printf 'a\r\nb\nc\r\n' >f
 	edit f '"\n"' '"\r\n"' '"all":true'
@@ -377,7 +377,7 @@ inode() {
 	holds f 'x\ny\n'
 }
 
-@test "X2: a CR in the argument old matches a CR in the file" {
+@test "X2: a CR in the old text matches a CR in the file" {
 	boris --edit
 	printf 'a\nx\r\nb\r\n' >f
 	edit f '"y"' '"a\nx\r"'
@@ -387,7 +387,7 @@ inode() {
 	holds f 'a1d'
 }
 
-@test "X2: a CR before a newline in the argument old does not match the CR of a CRLF" {
+@test "X2: a CR before a newline in the old text does not match the CR of a CRLF" {
 	boris --edit
 	printf 'a\r\n\r\nb\n\r\r\nc' >f
 	edit f '"1"' '"\n\r\r\n"'
@@ -400,7 +400,7 @@ owner_of() {
 	ls -ln "$1" | awk '{ print $1, $2, $3, $4 }'
 }
 
-@test "X3: edit preserves the mode and the owner of a file" {
+@test "X3: edit preserves a file's mode and owner" {
 	boris --edit
 	echo a=1 >f
 	chmod 640 f
@@ -452,7 +452,7 @@ owner_of() {
 	is "$(inode f)" "$(inode g)"
 }
 
-@test "X3: an edit of a directory, a device or a FIFO is rejected" {
+@test "X3: an edit to a directory, a device or a FIFO is rejected" {
 	boris --edit
 	mkdir d
 	edit d '"x"' '"a"'
@@ -463,7 +463,7 @@ owner_of() {
 	is_tool_error '*must name a regular file'
 }
 
-@test "X3: an edit of a read-only file is rejected" {
+@test "X3: an edit to a read-only file is rejected" {
 	boris --edit
 	echo a >f
 	chmod 444 f
@@ -472,13 +472,13 @@ owner_of() {
 	holds f 'a\n'
 }
 
-@test "X3: with the argument old, edit is rejected if the file does not exist" {
+@test "X3: edit with old text is rejected if the file does not exist" {
 	boris --edit
 	edit none '"x"' '"a"'
 	is_tool_error "$PWD/none: cannot change the file: No such file*"
 }
 
-@test "X3: an edit that makes a file larger than 16 MiB is rejected" {
+@test "X3: an edit that would make a file larger than 16 MiB is rejected" {
 	boris --edit
 	head -c 16777216 /dev/zero | tr '\0' a >f
 	edit f '"aa"' '"a"' '"all":true'
@@ -486,7 +486,7 @@ owner_of() {
 	is "$(wc -c <f | xargs)" 16777216
 }
 
-@test "X3: an edit of a file larger than 16 MiB is rejected" {
+@test "X3: an edit to a file larger than 16 MiB is rejected" {
 	boris --edit
 	head -c 16777216 /dev/zero | tr '\0' a >f
 	printf b >>f
@@ -522,7 +522,7 @@ on_full_disk() {
 	is "$(plain stdout)" $'f fill g h\n20004'
 }
 
-@test "X3: a file with two hard links stays unchanged if the disk is too full" {
+@test "X3: a file with two hard links is left unchanged if the disk is too full" {
 	on_full_disk
 	edit d/g "\"$long\"" '"END"'
 	is_tool_error '*No space left on device'
@@ -530,7 +530,7 @@ on_full_disk() {
 	is "$(plain stdout)" $'f fill g h\nEND'
 }
 
-@test "X3: a new file is not created on a full disk" {
+@test "X3: no new file is left behind when the disk is full" {
 	on_full_disk
 	edit d/new "\"$long\""
 	is_tool_error '*No space left on device'
@@ -544,7 +544,7 @@ on_full_disk() {
 	succeeded '*replaced*'
 }
 
-@test "X3: the error about a read-only file system gives the system's reason" {
+@test "X3: the error about a read-only file system includes the system's error message" {
 	needs_root
 	needs unshare mount
 	unshare -m true || skip 'no mount namespaces here'
@@ -558,7 +558,7 @@ on_full_disk() {
 	is_tool_error '*Read-only file system'
 }
 
-@test "X3: the error about an immutable file gives the system's reason" {
+@test "X3: the error about an immutable file includes the system's error message" {
 	needs_root
 	boris --edit
 	echo a >f
@@ -641,7 +641,7 @@ edit_swapping() {
 	wait $!
 }
 
-@test "X3: if a file is swapped with a symbolic link, edit does not copy the link's target" {
+@test "X3: if a file is replaced by a symbolic link, edit does not copy the link's target" {
 	boris --edit
 	mkdir d
 	echo 'a secret' >secret
@@ -654,7 +654,7 @@ edit_swapping() {
 	done
 }
 
-@test "X3: if a directory is swapped with a symbolic link, edit changes no file elsewhere" {
+@test "X3: if a directory is replaced by a symbolic link, edit does not change files elsewhere" {
 	boris --edit
 	mkdir d theirs
 	for n in {1..8}; do
@@ -686,7 +686,7 @@ edit_and() {
 	only d f
 }
 
-@test "X3: a line that another program appends during an edit is not lost" {
+@test "X3: a line appended by another program during an edit is not lost" {
 	boris --edit
 	for n in 1 2 3; do
 		edit_and 'echo appended >>d/f'
@@ -694,7 +694,7 @@ edit_and() {
 	done
 }
 
-@test "X3: a mode that another program sets during an edit is preserved" {
+@test "X3: a mode set by another program during an edit is preserved" {
 	boris --edit
 	for n in 1 2 3; do
 		edit_and 'chmod 600 d/f'
@@ -714,7 +714,7 @@ boris_with_slow_disk() {
 	boris --edit
 }
 
-@test "X3: a line that is appended just before a file is overwritten is not lost" {
+@test "X3: a line appended just before a file is overwritten is not lost" {
 	for new in longer s six; do
 		boris_with_slow_disk
 		printf '%s\n' a old end >f
@@ -729,7 +729,7 @@ boris_with_slow_disk() {
 	done
 }
 
-@test "X3: 100 MB appended during an edit are not copied into the edited file" {
+@test "X3: 100 MB appended during an edit is not copied into the edited file" {
 	boris_with_slow_disk
 	printf '%s\n' a six end >f
 	exec 5>>f
@@ -762,14 +762,14 @@ edit_in_parallel() {
 	is "$(cat a b c | grep -c '"text":"[^"]*: text replaced in line')" 3
 }
 
-@test "X5: edits of one file by several servers at the same time are all made" {
+@test "X5: simultaneous edits to one file by several servers are all applied" {
 	for round in {1..10}; do
 		printf '%s\n' a b c >f
 		edit_in_parallel
 	done
 }
 
-@test "X5: edits of two hard links of one file at the same time are all made" {
+@test "X5: simultaneous edits to two hard links of one file are all applied" {
 	for round in {1..10}; do
 		printf '%s\n' a b c >f
 		ln -f f g
@@ -792,7 +792,7 @@ unlock() {
 	exec 5<&-
 }
 
-@test "X5: an edit is rejected if another program keeps the file locked" {
+@test "X5: an edit is rejected if another program holds a lock on the file" {
 	boris --edit
 	lock f
 	edit f '"b"' '"a"'
@@ -801,7 +801,7 @@ unlock() {
 	holds f 'a\n'
 }
 
-@test "X5, A1: the elapsed time in the log includes waiting for a lock" {
+@test "X5, A1: the elapsed time in the log includes time spent waiting for a lock" {
 	boris --edit --log=log
 	lock f
 	edit f '"b"' '"a"'
@@ -809,7 +809,7 @@ unlock() {
 	least "$("$HERE/reply" -l elapsed_ms <log)" 900
 }
 
-@test "X5: a file can be edited after another program has unlocked it" {
+@test "X5: a file can be edited after another program unlocks it" {
 	boris --edit
 	lock f
 	edit f '"b"' '"a"'
@@ -818,7 +818,7 @@ unlock() {
 	succeeded '*replaced*'
 }
 
-@test "X5: other requests are answered while an edit waits for a lock" {
+@test "X5: other requests are answered while an edit is waiting for a lock" {
 	boris --edit
 	lock f
 	call edit '{"path":"f","old":"a","new":"b"}'
@@ -833,7 +833,7 @@ unlock() {
 	holds f 'b\n'
 }
 
-@test "X5: a command waits for an earlier edit that waits for a lock" {
+@test "X5: a command waits for an earlier edit that is still waiting for a lock" {
 	boris --edit
 	lock f
 	call edit '{"path":"f","old":"a","new":"b"}'
@@ -844,7 +844,7 @@ unlock() {
 	is "$(plain stdout)" b
 }
 
-@test "X5: an edit can be cancelled while it waits for a lock" {
+@test "X5: an edit can be cancelled while it is waiting for a lock" {
 	boris --edit --log=log
 	lock f
 	call edit '{"path":"f","old":"a","new":"b"}'
@@ -860,7 +860,7 @@ unlock() {
 	lacks "$(<log)" '"event":"edit"'
 }
 
-@test "X5: SIGTERM ends an edit that waits for a lock" {
+@test "X5: SIGTERM aborts an edit that is waiting for a lock" {
 	boris --edit
 	lock f
 	call edit '{"path":"f","old":"a","new":"b"}'
@@ -906,7 +906,7 @@ undone() {
 	is_tool_error '*another program changed it during the edit; try again*'
 }
 
-@test "X6: an edit fails if another program replaces the file at the last moment" {
+@test "X6: an edit fails if another program replaces the file just before the edit is written" {
 	tampered renameat2:delay_enter=500000:when=1
 	printf 'one\ntwo\n' >f
 	echo 'of another program' >other
@@ -916,7 +916,7 @@ undone() {
 	lacks "$(ls -A)" .boris-
 }
 
-@test "X6: an edit fails if another program changes the file at the last moment" {
+@test "X6: an edit fails if another program changes the file just before the edit is written" {
 	for change in 'printf ONE | dd of=f conv=notrunc status=none' \
 		'chmod 600 f' 'ln f g'; do
 		tampered renameat2:delay_enter=500000:when=1
@@ -932,7 +932,7 @@ undone() {
 	lacks "$(ls -A)" .boris-
 }
 
-@test "X6: text that is appended while a failed edit is undone is not lost" {
+@test "X6: text appended while a failed edit is being undone is not lost" {
 	tampered renameat2:delay_exit=500000:when=1
 	printf 'one\ntwo\n' >f
 	exec 5<>f
@@ -944,7 +944,7 @@ undone() {
 	holds f 'ONE\ntwo\nappended\n'
 }
 
-@test "X6: a file can be edited even if the kernel has no renameat2()" {
+@test "X6: a file can be edited even if the kernel lacks renameat2()" {
 	tampered renameat2:error=ENOSYS
 	printf 'one\ntwo\n' >f
 	edit f '"2"' '"two"'
@@ -953,7 +953,7 @@ undone() {
 	lacks "$(ls -A)" .boris-
 }
 
-@test "X6: a file can be created even if the kernel has no renameat2()" {
+@test "X6: a file can be created even if the kernel lacks renameat2()" {
 	tampered renameat2:error=ENOSYS
 	edit new '"x"'
 	succeeded '*created'
@@ -961,7 +961,7 @@ undone() {
 	lacks "$(ls -A)" .boris-
 }
 
-@test "X6: a file with two hard links is not edited if another program changes it meanwhile" {
+@test "X6: a file with two hard links is not edited if another program changes it in the meantime" {
 	tampered fsync:delay_enter=500000:when=1
 	printf 'one\ntwo\n' >f
 	ln f g
@@ -981,7 +981,7 @@ undone() {
 	holds f 'ONE\nTWO\nthree\n'
 }
 
-@test "X6: if writing to a file fails, text that was appended meanwhile is not lost" {
+@test "X6: if writing to a file fails, text appended in the meantime is not lost" {
 	for new in 'more than two' 2 TWO; do
 		printf 'one\ntwo\n' >f
 		tampered -P f pwrite64:error=EIO:delay_enter=500000:when=1
@@ -999,7 +999,7 @@ in_fifth_read() {
 	[ "$(grep -c 'pread64(' trace)" = 5 ]
 }
 
-@test "X6: text that is appended just before edit shortens a file is not lost" {
+@test "X6: text appended just before an edit shortens a file is not lost" {
 	tampered -P f pread64:delay_exit=500000:when=5
 	printf 'one\ntwo\n' >f
 	ln f g
@@ -1024,7 +1024,7 @@ in_fifth_read() {
 	is "$(plain stdout)" now
 }
 
-@test "X3: if boris is killed during an edit, the file has either its old or its new content" {
+@test "X3: if boris is killed during an edit, the file contains either its old or its new content" {
 	needs_linux
 	mkdir d
 	yes 'a line of text' | head -n 200000 >old
@@ -1042,7 +1042,7 @@ in_fifth_read() {
 	done
 }
 
-@test "F1: with --write, an edit outside of the given directory is rejected" {
+@test "F1: with --write, an edit outside the writable directory is rejected" {
 	needs_linux
 	mkdir in out
 	echo a | tee in/f >out/f
@@ -1057,7 +1057,7 @@ in_fifth_read() {
 	only out f
 }
 
-@test "F1: with --write, a file in the given directory can be edited" {
+@test "F1: with --write, a file in the writable directory can be edited" {
 	needs_linux
 	mkdir in
 	echo a >in/f
@@ -1086,7 +1086,7 @@ in_fifth_read() {
 54	53"
 }
 
-@test "B6: structuredContent of an edit contains the same text as the result" {
+@test "B6: the structuredContent of an edit contains the same text as the result" {
 	boris --edit
 	seq 100 >f
 	edit f '"fifty"' '"50"'
@@ -1104,7 +1104,7 @@ in_fifth_read() {
 	has "$(plain text)" $'\n13\t13\n...\n17\t17\n'
 }
 
-@test "X4: the result of an edit shortens a long line" {
+@test "X4: a long line is shortened in the result of an edit" {
 	boris --edit
 	printf '%0500d\nb\n' 0 >f
 	edit f '"B"' '"b"'
@@ -1112,14 +1112,14 @@ in_fifth_read() {
 	most "$(plain text | grep 000 | wc -c)" 170
 }
 
-@test "X4: the result of an edit contains no control characters of the file" {
+@test "X4: the result of an edit does not contain control characters from the file" {
 	boris --edit
 	printf '\033[31mred\rb\n' >f
 	edit f '"B"' '"b"'
 	has "$(plain text)" $'1\t[31mredB'
 }
 
-@test "X4: if the text of old is not found, the error shows text that differs in white space" {
+@test "X4: if the old text is not found, the error shows text that differs only in white space" {
 	boris --edit
 	printf 'x\n\tif (a)\n\t\tb();\n' >f
 	edit f '"y"' '"    if (a)\n        b();\n"'
@@ -1128,7 +1128,7 @@ in_fifth_read() {
 	is_tool_error "*occurs in line 2"$'\n\n'"$shown"
 }
 
-@test "X4: if the text of old is not found, the error mentions white space only if it matters" {
+@test "X4: if the old text is not found, the error mentions white space only if that is the cause" {
 	boris --edit
 	printf 'x\n\tif (a)\n\t\tb();\n' >f
 	edit f '"y"' '"elsewhere\nx"'
@@ -1136,7 +1136,7 @@ in_fifth_read() {
 	lacks "$(text)" 'white space'
 }
 
-@test "X4: if the text of old occurs several times, the error gives the number and the lines" {
+@test "X4: if the old text occurs several times, the error gives the count and the line numbers" {
 	boris --edit
 	seq 30 | sed s/.*/x/ >f
 	edit f '"y"' '"x"'
@@ -1152,7 +1152,7 @@ in_fifth_read() {
 	like "$(plain text)" '*: text replaced 20 times*...'
 }
 
-@test "T8: the result of an edit contains notes about finished tasks" {
+@test "T8: the result of an edit includes notes about finished tasks" {
 	boris --edit
 	start_task 'read <gate'
 	release
@@ -1172,7 +1172,7 @@ in_fifth_read() {
 	most $(($(ticks) - before)) $((50 * SLOW))
 }
 
-@test "P6: searching 16 MiB for a long text takes at most half a second of CPU time" {
+@test "P6: searching 16 MiB for a long string takes at most half a second of CPU time" {
 	needs_plain
 	boris --edit
 	head -c 16777216 /dev/zero | tr '\0' a >f
