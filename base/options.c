@@ -318,11 +318,11 @@ static const struct option option_table[] = {
 	{ .name = "--timeout", .value = "SECONDS", NUMBER(1000, 1, 600),
 	  MEMBER(timeout),
 	  .help =
-	  "default timeout of a command (120, or 600 for some clients)" },
+	  "default timeout for a command (default: 120; 600 for some clients)" },
 	{ .name = "--bg-timeout", .value = "SECONDS", NUMBER(1000, 0, LONG),
 	  MEMBER(bg_timeout),
 	  .help =
-	  "terminate background tasks after this time (default: 0, never)" },
+	  "terminate background tasks after SECONDS (default: 0, never)" },
 	{ .name = "--on-timeout", CHOICE("kill|background"), MEMBER(on_timeout),
 	  .help = "what to do with a command that times out (default: kill)" },
 	{ .name = "--truncate", CHOICE("head|tail|both"), MEMBER(truncate),
@@ -330,10 +330,10 @@ static const struct option option_table[] = {
 	{ .name = "--save-limit", .value = "MIB", NUMBER(1 << 20, 0, 1000000),
 	  MEMBER(save_limit),
 	  .help =
-	  "maximum size of a saved output file (default: 64; 0: save none)" },
+	  "maximum size of a saved output file (default: 64; 0: save nothing)" },
 	{ .name = "--structured", CHOICE("auto|on|off"), MEMBER(structured),
 	  .help =
-	  "add structured data to results (default: depends on the client)" },
+	  "add structured content to results (default: depends on the client)" },
 	{ .name = "--write", .value = "DIR", .read = read_paths,
 	  .form = "the name of a directory", MEMBER(write),
 	  .flags = DIR | STRICT,
@@ -351,7 +351,7 @@ static const struct option option_table[] = {
 	{ .name = "--call-limit", .value = "SECONDS", NUMBER(1000, 0, LONG),
 	  MEMBER(call_limit),
 	  .help =
-	  "maximum duration of a call (default: depends on the client)" },
+	  "maximum duration of a tool call (default: depends on the client)" },
 	{ .name = "--result-limit", .value = "BYTES", NUMBER(1, 2000, LONG),
 	  MEMBER(result_limit), .flags = ALLOW_ZERO,
 	  .help =
@@ -384,15 +384,15 @@ static const struct option option_table[] = {
 	{ .name = "--allow-origin", .value = "ORIGIN", .read = read_origins,
 	  .form = "an origin, such as https://host or http://host:8000",
 	  MEMBER(origins), .flags = HTTP,
-	  .help = "accept requests from web pages of ORIGIN (repeatable)" },
+	  .help = "accept requests from web pages served from ORIGIN (repeatable)" },
 	{ .name = "--session-timeout", .value = "SECONDS",
 	  NUMBER(1000, 1, LONG), MEMBER(session_timeout), .flags = HTTP,
 	  .help =
-	  "close a session after this time without requests (default: 1800)" },
+	  "close a session after SECONDS without requests (default: 1800)" },
 	{ .name = "--secret", .value = "ID", .read = read_text, MEMBER(secret),
 	  .flags = NO_VARIABLE | NO_VALUE,
 	  .help =
-	  "type a secret into a terminal of a running boris" },
+	  "enter a secret for a program that is waiting for one in boris" },
 	{ .name = "--help", FLAG, MEMBER(help), .flags = NO_VARIABLE,
 	  .help = "print this help and exit (also -h)" },
 	{ .name = "--version", FLAG, MEMBER(version), .flags = NO_VARIABLE,
@@ -445,7 +445,7 @@ put_valid_form(struct buf *b, const struct option *row)
 	else if (row->read != read_number)
 		buf_fmt(b, "%s", row->form);
 	else if (row->flags & ALLOW_ZERO)
-		buf_fmt(b, "0, or an integer from %d to %d", row->min,
+		buf_fmt(b, "0 or an integer from %d to %d", row->min,
 		    row->max);
 	else
 		buf_fmt(b, "an integer from %d to %d", row->min, row->max);

@@ -397,7 +397,7 @@ note_timeout(struct result *r)
 
 	buf_fmt(&r->heading, "Command timed out after %jdms", r->job->timeout);
 	note_unit(b, r->job);
-	note(b, "use run_in_background for longer jobs and servers, and tty "
+	note(b, "use run_in_background for servers and long jobs, and tty "
 	    "for interactive programs");
 }
 
@@ -503,17 +503,17 @@ static void
 note_prompt(struct buf *b, const struct prompt *p, bool reported)
 {
 	if (p->secret)
-		note(b, reported ? "the program asks for a secret"
-		    : "the program asks for a secret; call bash with input "
-		    "and this task_id");
+		note(b, reported ? "the program is asking for a secret"
+		    : "the program is asking for a secret; to enter it, "
+		    "call bash with input and this task_id");
 	else if (p->state == TERMINAL_PROMPTS)
-		note(b, reported ? "the program waits for input"
-		    : "the program waits for input; call bash with input and "
-		    "this task_id");
+		note(b, reported ? "the program is waiting for input"
+		    : "the program is waiting for input; to respond, call "
+		    "bash with input and this task_id");
 	else
 		note(b, reported ? "the program may be waiting for input"
-		    : "the program may be waiting for input; call bash with "
-		    "input and this task_id");
+		    : "the program may be waiting for input; to respond, "
+		    "call bash with input and this task_id");
 }
 
 /* Appends a word of a shell command, quoting it if necessary. */
@@ -547,10 +547,10 @@ note_secret(struct buf *b, const struct job *job)
 	put_word(&self, o->self);
 	put_word(&dir, o->tmpdir);
 	if (strcmp(o->tmpdir, "/tmp") == 0)
-		note(b, "or ask your user to type it with: %s --secret=%s",
+		note(b, "or ask your user to run: %s --secret=%s",
 		    buf_text(&self), secret_id(job));
 	else
-		note(b, "or ask your user to type it with: TMPDIR=%s %s "
+		note(b, "or ask your user to run: TMPDIR=%s %s "
 		    "--secret=%s",
 		    buf_text(&dir), buf_text(&self), secret_id(job));
 	buf_free(&self);
@@ -639,11 +639,11 @@ static void
 note_orphans(struct buf *b, const struct exec *x)
 {
 	if (x->terminal || x->other_groups)
-		note(b, "the command left processes running, and their further "
-		    "output is not shown; stop them with: pkill -s %d", x->pid);
+		note(b, "the command left processes running, and any further "
+		    "output from them is not shown; stop them with: pkill -s %d", x->pid);
 	else
-		note(b, "the command left processes running, and their further "
-		    "output is not shown; stop them with: kill -- -%d", x->pid);
+		note(b, "the command left processes running, and any further "
+		    "output from them is not shown; stop them with: kill -- -%d", x->pid);
 }
 
 /* Adds notes on how the command ended and on any of its processes that are
@@ -889,11 +889,8 @@ static const struct reason {
 	{ REASON_INPUT, ENOBUFS,
 	  "the program reads too slowly, and at most 4 MiB of input can wait",
 	  "type less, or write the text to a file" },
-	{ REASON_EDIT, ENOENT, NULL,
-	  "to create a file, make sure that its directory exists and omit "
-	  "old; ~ and variables are not expanded" },
 	{ REASON_EDIT, EEXIST, NULL,
-	  "to change the file, set old to the text to replace" },
+	  "to change the file, set \"old\" to the text to replace" },
 	{ REASON_EDIT, EFBIG, NULL,
 	  "the file can have at most 16 MiB, before and after the edit" },
 	{ REASON_EDIT, EINVAL, NULL, "path must name a regular file" },
@@ -998,13 +995,13 @@ results_no_task(struct buf *b, const struct caller *caller, struct session *s,
 	else
 		buf_fmt(t, "task not found: %-.*s\n", SHOWN(&request->id));
 	if (s->shared) {
-		buf_fmt(t, "A task is removed when its final output has been "
-		    "read or many newer tasks have ended. This server finds a "
-		    "task only by its task_id.");
+		buf_fmt(t, "A finished task is removed after its final output "
+		    "has been read, or after many newer tasks have ended. This server "
+		    "finds a task only by its task_id.");
 	} else {
-		buf_fmt(t, "A task is removed when its final output has been "
-		    "read or many newer tasks have ended. Tasks of this "
-		    "server:");
+		buf_fmt(t, "A finished task is removed after its final output "
+		    "has been read, or after many newer tasks have ended. Current "
+		    "tasks:");
 		list_tasks(&r, false);
 	}
 	buf_free(&r.data);
@@ -1083,7 +1080,7 @@ put_bad_dir(struct result *r, const struct job *job, const char *why)
 	put_name(&name, r->caller, dir);
 	put_name(&next, r->caller, r->session->dir);
 	note(t, cwd[0] != '\0'
-	    ? "cannot change to cwd %s: %s; the command was not run"
+	    ? "cwd: cannot change to directory %s: %s; the command was not run"
 	    : "cannot change to directory %s: %s; the command was not run",
 	    buf_text(&name), why);
 	if (lost)
@@ -1091,8 +1088,8 @@ put_bad_dir(struct result *r, const struct job *job, const char *why)
 	buf_free(&name);
 	buf_free(&next);
 	if (cwd[0] == '~' || strchr(cwd, '$') != NULL)
-		note(t, "~ and variables are not expanded in cwd; use cd in "
-		    "the command");
+		note(t, "cwd does not expand ~ or variables; use cd in the "
+		    "command instead");
 }
 
 void
@@ -1148,14 +1145,32 @@ put_line_numbers(struct buf *b, const struct edit *e)
 	int64_t i;
 
 	if (e->count == 1) {
-		buf_fmt(b, "in line %jd", e->lines[0]);
+		buf_fmt(b, "on line %jd", e->lines[0]);
 		return;
 	}
-	buf_fmt(b, "%jd times, in lines %jd", e->count, e->lines[0]);
+	buf_fmt(b, "%jd times, on lines %jd", e->count, e->lines[0]);
 	for (i = 1; i < EDIT_LINES && i < e->count; i++)
 		buf_fmt(b, ", %jd", e->lines[i]);
 	if (e->count > EDIT_LINES)
 		buf_fmt(b, " and others");
+}
+
+/* Appends the error of an edit that failed without changing the file. `why` is
+ * the reason. */
+static void
+put_edit_error(struct buf *t, const struct edit *e, const char *path,
+               const char *why)
+{
+	buf_fmt(t, e->creates ? "%s: cannot create the file: %s"
+	    : "%s: cannot edit the file: %s", path, why);
+	if (e->error != ENOENT)
+		return;
+	if (strstr(e->path, "/~") != NULL || strchr(e->path, '$') != NULL)
+		note(t, "~ and variables are not expanded in a path");
+	else if (e->creates)
+		note(t, "the directory must exist");
+	else
+		note(t, "to create a file, omit \"old\"");
 }
 
 /* Appends the outcome of an edit. */
@@ -1173,8 +1188,7 @@ put_outcome(struct buf *t, const struct edit *e, const struct caller *caller)
 	lines = buf_text(&found);
 	switch (e->outcome) {
 	case EDIT_FAILED:
-		buf_fmt(t, e->creates ? "%s: cannot create the file: %s"
-		    : "%s: cannot change the file: %s", path, why);
+		put_edit_error(t, e, path, why);
 		break;
 	case EDIT_DONE:
 		if (e->creates)
@@ -1192,16 +1206,17 @@ put_outcome(struct buf *t, const struct edit *e, const struct caller *caller)
 			    lines);
 		break;
 	case EDIT_NOT_FOUND:
-		buf_fmt(t, "%s: old not found; read the file and copy the text "
-		    "exactly", path);
+		buf_fmt(t, "%s: the text in \"old\" was not found; read the "
+		    "file and copy the text exactly", path);
 		break;
 	case EDIT_SPACE_DIFFERS:
-		buf_fmt(t, "%s: old not found, but text that differs only in "
-		    "white space occurs %s", path, lines);
+		buf_fmt(t, "%s: the text in \"old\" was not found, but text "
+		    "that differs only in white space occurs %s", path, lines);
 		break;
 	case EDIT_AMBIGUOUS:
-		buf_fmt(t, "%s: old occurs %s; add surrounding lines to make "
-		    "it unique, or set all: true", path, lines);
+		buf_fmt(t, "%s: the text in \"old\" occurs %s; add "
+		    "surrounding lines to make it unique, or set \"all\" to "
+		    "true", path, lines);
 		break;
 	case EDIT_CHANGED:
 		buf_fmt(t, "%s: the file was not changed, because another "

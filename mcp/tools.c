@@ -101,8 +101,7 @@ static const struct argument {
 		.type = JSON_STRING,
 		.flags = COMMAND_TEXT,
 		.help = { [BASH] = "The shell command to run" },
-		.must_be = "a string that is not blank and contains no "
-		    "NUL characters (in printf, write them as \\0)"
+		.must_be = "a non-blank string without NUL characters"
 	},
 	[TIMEOUT] = {
 		.name = "timeout",
@@ -111,8 +110,8 @@ static const struct argument {
 		/* `max` is not set, because larger values are not an error.
 		 * read_command() reduces them to the maximum (W4). */
 		.help = { [BASH] = "Maximum run time in "
-		    "milliseconds, up to 600000 (for background tasks up to "
-		    "86400000, and no limit by default)" },
+		    "milliseconds, up to 600000 (for background tasks, up to "
+		    "86400000; by default, they have no limit)" },
 		.must_be = "a number of milliseconds from 1 to 600000 "
 		    "(86400000 for a background task)"
 	},
@@ -162,8 +161,8 @@ static const struct argument {
 		.type = JSON_STRING,
 		.flags = HANDLE | TYPED,
 		.help = { [BASH] = "ID of the task to type input into, as "
-		    "returned by bash; check_pid and kill_pid need it only if "
-		    "a note says so",
+		    "returned by bash; not needed with check_pid or kill_pid "
+		    "unless a note in a result asks for it",
 		    [TASK_OUTPUT] = "ID of the task, as returned by bash" },
 		.must_be = "a task ID that bash returned"
 	},
@@ -177,7 +176,7 @@ static const struct argument {
 		    "a background task (default: 0; with tty or input: 10000; "
 		    "with until: 30000)",
 		    [TASK_OUTPUT] = "Maximum time in milliseconds to wait for "
-		    "the end of the task, or for new output if new is true "
+		    "the task to end, or for new output if new is true "
 		    "(default: 0; maximum: 600000)" },
 		.must_be = "a number of milliseconds from 0 to 600000",
 		.alias = { [TASK_OUTPUT] = "timeout" }
@@ -199,7 +198,7 @@ static const struct argument {
 		    "as a background task, and the call returns when it "
 		    "prints this text",
 		    [TASK_OUTPUT] = "Plain text to wait for in new output "
-		    "(the default of wait is then 30000)" },
+		    "(wait then defaults to 30000)" },
 		.must_be = "a string of 1 to 1000 characters without "
 		    "newlines"
 	},
@@ -218,7 +217,7 @@ static const struct argument {
 		.max = PATH_LIMIT,
 		.help = { [BASH] = "Working directory for this call only (~ "
 		    "and variables are not expanded); if the path is absolute, "
-		    "the call runs in parallel with others" },
+		    "the call can run in parallel with any other call" },
 		.must_be = "a string of at most 4096 bytes, the path of a "
 		    "directory",
 		.alias = { [BASH] = "workdir" }
@@ -226,7 +225,7 @@ static const struct argument {
 	[STDIN] = {
 		.name = "stdin",
 		.type = JSON_STRING,
-		.help = { [BASH] = "Text that the command reads from standard "
+		.help = { [BASH] = "Text to pass to the command on standard "
 		    "input" },
 		.must_be = "a string"
 	},
@@ -234,11 +233,11 @@ static const struct argument {
 		.name = "truncate",
 		.type = JSON_STRING,
 		.flags = WORD | TYPED,
-		.help = { [BASH] = "Part of long output to return: its start "
-		    "(head), its end (tail) or both",
-		    [TASK_OUTPUT] = "Part of long output to return: its start "
-		    "(head), its end (tail) or both" },
-		.must_be = "one of the strings head, tail and both"
+		.help = { [BASH] = "Which part of long output to return: the "
+		    "start (head), the end (tail) or both",
+		    [TASK_OUTPUT] = "Which part of long output to return: the "
+		    "start (head), the end (tail) or both" },
+		.must_be = "\"head\", \"tail\" or \"both\""
 	},
 	[LIMIT] = {
 		.name = "limit",
@@ -266,7 +265,7 @@ static const struct argument {
 		.flags = NAME | BLANK_COUNTS,
 		.min = 1,
 		.max = PATH_LIMIT,
-		.help = { [EDIT] = "Path of the file, absolute or relative to "
+		.help = { [EDIT] = "Path to the file, absolute or relative to "
 		    "the working directory" },
 		.must_be = "a string of at most 4096 bytes, the path of a "
 		    "file",
@@ -284,8 +283,8 @@ static const struct argument {
 		.name = "new",
 		.type = JSON_STRING,
 		.flags = BLANK_COUNTS,
-		.help = { [EDIT] = "Text that replaces old, or the complete "
-		    "content of a new file" },
+		.help = { [EDIT] = "Replacement for old, or the complete content "
+		    "of a new file" },
 		.must_be = "a string",
 		.alias = { [EDIT] = "new_string" }
 	},
@@ -806,12 +805,13 @@ read_command(struct arg_reader *r, bool background)
 	int64_t max = background ? TASK_TIMEOUT_MAX : TIMEOUT_MAX;
 
 	if (is_given(r, TASK_ID))
-		return reject(r, "task_id cannot be used with command; read a "
-		    "task with task_output, or type into it with input");
+		return reject(r, "\"task_id\" cannot be used with \"command\"; "
+		    "read a task with task_output, or type into it with "
+		    "\"input\"");
 	if (terminal && is_given(r, STDIN))
-		return reject(r, "stdin cannot be used with tty; start the "
-		    "program without stdin, then type into its terminal with "
-		    "input and task_id");
+		return reject(r, "\"stdin\" cannot be used with \"tty\"; start "
+		    "the program without \"stdin\", then type into its terminal "
+		    "with \"input\" and \"task_id\"");
 	job->background = background;
 	job->timeout = choose_timeout(r, background);
 	job->capped = job->timeout > max;
@@ -839,7 +839,7 @@ read_input(struct arg_reader *r)
 
 	for (i = 0; i < ARGUMENTS; i++) {
 		if (is_given(r, i) && !(arguments[i].flags & TYPED))
-			return reject(r, "%s cannot be used with input, "
+			return reject(r, "\"%s\" cannot be used with \"input\", "
 			    "which accepts only task_id, wait, until, "
 			    "truncate, limit and description",
 			    arguments[i].name);
@@ -869,15 +869,16 @@ check_action(struct arg_reader *r)
 		n++;
 	}
 	if (n > 1)
-		reject(r, "%s were given; give only one of command, "
-		    "input, check_pid and kill_pid", buf_text(&given));
+		reject(r, "%s were given; give only one of \"command\", "
+		    "\"input\", \"check_pid\" or \"kill_pid\"",
+		    buf_text(&given));
 	else if (n == 0 && is_given(r, TASK_ID))
-		reject(r, "missing argument: give exactly one of command, "
-		    "input, check_pid and kill_pid; to read a task, use "
-		    "task_output");
+		reject(r, "missing argument: give exactly one of \"command\", "
+		    "\"input\", \"check_pid\" or \"kill_pid\"; to read a "
+		    "task, use task_output");
 	else if (n == 0)
-		reject(r, "missing argument: give exactly one of command, "
-		    "input, check_pid and kill_pid");
+		reject(r, "missing argument: give exactly one of \"command\", "
+		    "\"input\", \"check_pid\" or \"kill_pid\"");
 	buf_free(&given);
 	return n == 1;
 }
@@ -927,14 +928,15 @@ read_bash(struct arg_reader *r)
 	if (is_given(r, INPUT))
 		return read_input(r);
 	if (!runs && (waits || is_given(r, UNTIL)))
-		return reject(r, "wait and until cannot be used with check_pid "
-		    "or kill_pid; use task_output instead");
+		return reject(r, "\"wait\" and \"until\" cannot be used with "
+		    "\"check_pid\" or \"kill_pid\"; use task_output instead");
 	/* Accept `wait: 0` for a foreground command, because some clients fill
 	 * in all arguments. */
 	if (runs && !background && waits)
-		return reject(r, "wait requires run_in_background: true, "
-		    "tty: true, until or input; to limit the run time, use "
-		    "timeout; to wait for a running task, use task_output");
+		return reject(r, "\"wait\" requires \"run_in_background\", "
+		    "\"tty\", \"until\" or \"input\"; to limit the run time of a "
+		    "command, use \"timeout\"; to wait for a running task, use "
+		    "task_output");
 	return runs ? read_command(r, background) : read_pid(r);
 }
 
@@ -952,11 +954,11 @@ read_task(struct arg_reader *r)
 	if (listed && r->caller->shared)
 		return require(r, TASK_ID);
 	if (listed && is_given(r, UNTIL))
-		return reject(r, "until requires task_id; without task_id, "
-		    "task_output lists all tasks");
+		return reject(r, "\"until\" requires \"task_id\"; without "
+		    "\"task_id\", task_output lists all tasks");
 	if (listed && is_given(r, NEW))
-		return reject(r, "new requires task_id; without task_id, "
-		    "task_output lists all tasks");
+		return reject(r, "\"new\" requires \"task_id\"; without "
+		    "\"task_id\", task_output lists all tasks");
 	r->request->action = listed ? CALL_LIST : CALL_READ;
 	r->request->only_new = json_true(r->given[NEW]);
 	read_bounds(r);
@@ -984,8 +986,8 @@ read_edit(struct arg_reader *r)
 	if (!require(r, PATH) || !require(r, NEW_TEXT))
 		return false;
 	if (json_equal(r->given[OLD], r->given[NEW_TEXT]))
-		return reject(r, "old and new are identical; to create a file, "
-		    "omit old");
+		return reject(r, "\"old\" and \"new\" are identical; to create "
+		    "a file, omit \"old\"");
 	if (!decode_text(r, OLD, &e->old) ||
 	    !decode_text(r, NEW_TEXT, &e->new) ||
 	    !decode_path(r, PATH, &e->path))
@@ -1070,29 +1072,31 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 	    "input, check_pid and kill_pid. ");
 	if (r->shared)
 		buf_fmt(b, "Each command starts in the server's working "
-		    "directory, or in cwd. Later calls do not keep its "
-		    "directory or variables, so repeat cd and export, and "
-		    "activate virtual environments, in each command that needs "
-		    "them. ");
+		    "directory, or in cwd. The directory and environment "
+		    "variables do not persist between calls, so repeat cd and "
+		    "export, and activate virtual environments, in each "
+		    "command that needs them. ");
 	else
 		buf_fmt(b, "If a command changes the working directory with "
-		    "cd, later calls start there. The argument cwd applies to "
-		    "one call only. Calls with an absolute cwd run in parallel "
-		    "with others. Variables are not kept, so repeat export, "
-		    "and activate virtual environments, in each command that "
-		    "needs them. ");
-	buf_fmt(b, "Calls sent together may run in any order, so join "
-	    "commands that depend on each other with &&. ");
+		    "cd, later calls start there. The cwd argument applies to "
+		    "one call only, and calls with an absolute cwd can run in "
+		    "parallel with any other call. Environment variables do "
+		    "not persist between calls, so repeat export, and activate "
+		    "virtual environments, in each command that needs them. ");
+	buf_fmt(b, "Calls sent together may run in any order, so use && "
+	    "to join commands that depend on one another. ");
 	buf_fmt(b, o->edit
 	    ? "Commands have no terminal, editor or pager, and their stdin is "
-	    "empty, so use flags such as apt -y and git commit -m. To create "
+	    "empty, so use non-interactive forms such as apt -y and git commit "
+	    "-m. To create "
 	    "or change a file, use the edit tool. "
 	    : "Commands have no terminal, editor or pager, and their stdin is "
-	    "empty, so use flags such as apt -y and git commit -m. To write "
+	    "empty, so use non-interactive forms such as apt -y and git commit "
+	    "-m. To write "
 	    "a file, run cat >FILE and give the text in stdin. ");
 	buf_fmt(b, "For an interactive program (python, gdb, ssh, a password "
-	    "prompt), set tty: true. The call returns when the program waits "
-	    "for input; then call bash with input and task_id. A "
+	    "prompt), set tty: true. The call returns when the program is waiting "
+	    "for input; to respond, call bash with input and task_id. A "
 	    "nonzero exit code is a normal result, not a tool error. ");
 	buf_fmt(b, o->on_timeout
 	    ? "A command that is still running after timeout (default %jd "
@@ -1100,18 +1104,19 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 	    : "A command that is still running after timeout (default %jd "
 	    "ms) is terminated. ",
 	    default_timeout(o, r));
-	buf_fmt(b, "For a longer job, use run_in_background with wait. To "
-	    "start a server, set until to a text that it prints when it is "
+	buf_fmt(b, "For jobs that take longer, use run_in_background with "
+	    "wait. To start a server, set until to text that it prints when "
 	    "ready. ");
 	buf_fmt(b, r->shared
 	    ? "Read the output of a task with task_output, and stop a task "
 	    "with kill_pid and task_id. "
 	    : "Read the output of a task with task_output, and stop a task "
 	    "with kill_pid. ");
-	buf_fmt(b, "At most %d tasks run at a time, and all are terminated "
-	    "when this server exits. Long output is truncated (default: %s) "
-	    "and saved in full to a file that the result names; search that "
-	    "file with grep instead of piping commands into head or tail. For "
+	buf_fmt(b, "At most %d tasks can run at a time, and all are "
+	    "terminated when this server exits. Long output is truncated "
+	    "(default: %s) and saved in full to a file named in the result; "
+	    "search that file with grep instead of piping commands into head "
+	    "or tail. For "
 	    "builds and tests, limit: 2000 and truncate: tail are usually "
 	    "enough.", o->tasks_max, truncate_words[o->truncate]);
 }
@@ -1122,9 +1127,9 @@ describe_task_output(struct buf *b, const struct options *o,
 {
 	(void)o;
 	buf_fmt(b, "Returns the status and output of a background task that "
-	    "bash started. While the task runs, the result shows the "
-	    "last 10000 characters of its output so far. When the task has "
-	    "ended, the next call returns its final output and exit code and "
+	    "bash started. While the task is running, the result contains "
+	    "the last 10000 characters of its output so far. Once the task has "
+	    "ended, the next call returns its final output and exit code, then "
 	    "removes the task. Instead of polling, set wait: the call "
 	    "returns when the task ends, when it prints the text given in "
 	    "until, or when the time is up.");
@@ -1137,14 +1142,16 @@ describe_edit(struct buf *b, const struct options *o, const struct caller *r)
 {
 	(void)o;
 	(void)r;
-	buf_fmt(b, "Replaces the text old in a file with the text new, or "
-	    "creates the file if old is omitted. The text old must occur "
-	    "exactly once in the file, or at least once with all: true. Both "
-	    "texts are literal, including tabs, spaces and newlines, so do "
-	    "not use patterns or quoting. Include enough surrounding lines in "
-	    "old to make it unique. A newline in old also matches CRLF, and "
-	    "line endings are preserved. The edit is made completely or not "
-	    "at all, and the result shows the lines around each change.");
+	buf_fmt(b, "Replaces text in a file, or creates a file. The old "
+	    "argument is the text to replace, and new is its replacement. If "
+	    "old is omitted, the file is created with new as its content. The "
+	    "text to replace must occur exactly once in the file (with all set "
+	    "to true: at least once). Both strings are taken literally, "
+	    "including tabs, spaces and newlines, so do not use patterns or "
+	    "quoting. Include enough surrounding lines in old to make it "
+	    "unique. A newline in old also matches CRLF, and the file's line "
+	    "endings are preserved. The edit is made in full or not at all, "
+	    "and the result shows the lines around each change.");
 }
 
 /* -- The tools --------------------------------------------------------- */

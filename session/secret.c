@@ -436,14 +436,14 @@ secret_ask(const char *dir, const char *id)
 		found = find_fifos(id, &fd);
 	if (found == 0 && *id != '\0') {
 		stderr_line("boris: --secret=%s: no program is waiting for "
-		    "this secret (searched in %s; set TMPDIR if boris uses "
-		    "another directory)", id, dir);
+		    "this secret (searched in %s; set TMPDIR if boris was "
+		    "started with a different one)", id, dir);
 		return 1;
 	}
 	if (found == 0) {
 		stderr_line("boris: no program is waiting for a secret "
-		    "(searched in %s; set TMPDIR if boris uses another "
-		    "directory)", dir);
+		    "(searched in %s; set TMPDIR if boris was started with a "
+		    "different one)", dir);
 		return 1;
 	}
 	if (found > 1) {

@@ -193,7 +193,7 @@ hi"
 	run_bash 'cd ../e*'
 	get -s result content 0 text >text
 	run_bash true '{"cwd":"/no\u007f\u009b"}'
-	is_tool_error 'cannot change to cwd */no*'
+	is_tool_error 'cwd: cannot change to directory */no*'
 	get -s result content 0 text >>text
 	! grep $'\x7f\|\xc2[\x80-\x9f]' text
 }
@@ -848,7 +848,7 @@ results_have() {
 
 # --- B7: a result says what to do next
 
-HINT='use run_in_background for longer jobs and servers, and tty for'
+HINT='use run_in_background for servers and long jobs, and tty for'
 HINT+=' interactive programs'
 UNIT='timeout is in milliseconds'
 
@@ -901,7 +901,7 @@ UNIT='timeout is in milliseconds'
 	is "$(result note)" ''
 }
 
-LEFT='the command left processes running, and their further output is not'
+LEFT='the command left processes running, and any further output from them is not'
 LEFT+=' shown; stop them with'
 
 @test "B7: a note explains how to stop processes that a command left running" {
@@ -1180,7 +1180,7 @@ END
 @test "B7: the error about wait without run_in_background suggests run_in_background" {
 	boris
 	run_bash 'touch ran' '{"wait":1000}'
-	is_tool_error 'wait*run_in_background*'
+	is_tool_error '"wait"*run_in_background*'
 	run_bash 'ls ran'
 	is "$(result exit_code)" 2
 }

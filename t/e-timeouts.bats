@@ -1575,7 +1575,7 @@ delays_only_itself() {
 	is "$(result status)" '"running"'
 	resume_mount
 	read_task "$task" '{"wait":10000}'
-	is_tool_error "cannot change to cwd $PWD/mnt/none: No such file*not run*"
+	is_tool_error "cwd: cannot change to directory $PWD/mnt/none: No such file*not run*"
 	run_tool task_output '{}'
 	is "$(get -s result content 0 text)" 'no tasks'
 	unmount
@@ -1681,7 +1681,7 @@ delays_only_itself() {
 	run_input 'one\n' '"until":"one"'
 	hang_mount
 	read_task "$task" '{"wait":3000}'
-	has "$(plain note)" 'waits for input'
+	has "$(plain note)" 'is waiting for input'
 	sync_server
 	unmount
 }

@@ -177,7 +177,7 @@ def check_edit(boris, n):
     head, _, rest = text.partition('\n\n')
     fails, after, lines, shown = oracle(before, old, new, arguments['all'])
     names |= set() if after is None else {'f'}
-    found = re.search(r'in lines? ([0-9, ]+)', head)
+    found = re.search(r'on lines? ([0-9, ]+)', head)
     reported = [int(line) for line in re.findall('[0-9]+', found[1])] \
         if found else []
     checks = {'isError': result['isError'] == fails,

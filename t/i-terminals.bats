@@ -17,7 +17,7 @@ prints() {
 # input. A boris without the Linux code can only say that it may wait.
 reports_prompt() {
 	linux_parts || { reports_possible_prompt; return; }
-	has "$(plain note)" 'the program waits for input'
+	has "$(plain note)" 'the program is waiting for input'
 }
 
 # reports_possible_prompt: Fails if the result does not say that the program may
@@ -29,7 +29,7 @@ reports_possible_prompt() {
 # reports_secret: Fails if the result does not say that the program asks for a
 # secret.
 reports_secret() {
-	has "$(plain note)" 'the program asks for a secret'
+	has "$(plain note)" 'the program is asking for a secret'
 }
 
 # reports_no_prompt: Fails if the result says that the program waits for input
@@ -152,7 +152,7 @@ kill_task() {
 @test "I1: the tty argument is rejected if the stdin argument is also given" {
 	boris
 	run_bash cat '{"tty":true,"stdin":"x"}'
-	is_tool_error 'stdin cannot be used with tty*'
+	is_tool_error '"stdin" cannot be used with "tty"*'
 }
 
 @test "I1: a command with tty: true becomes a background task even without run_in_background" {
@@ -395,7 +395,7 @@ sleep_in_shell() {
 		'"run_in_background":true'; do
 		run_input 'x\n' "$other"
 		other=${other#\"}
-		is_tool_error "${other%%\"*} cannot be used with input, which *"
+		is_tool_error "\"${other%%\"*}\" cannot be used with \"input\", which *"
 		is_tool_error '* accepts only task_id, wait, until, truncate, limit and description'
 	done
 }

@@ -434,7 +434,7 @@ long_path() {
 	boris --result-limit=2000
 	for letter in p € ü; do
 		run_bash true '{"cwd":"'"$(long_path $letter)"'"}'
-		is_tool_error 'cannot change to cwd /start*...*/end: *; the command was not run'
+		is_tool_error 'cwd: cannot change to directory /start*...*/end: *; the command was not run'
 		most "$(result_text | wc -c)" 2000
 	done
 }
@@ -443,7 +443,7 @@ long_path() {
 	boris --edit --result-limit=2000
 	for letter in p € ü; do
 		run_tool edit '{"path":"'"$(long_path $letter)"'","old":"x","new":"y"}'
-		is_tool_error '/start*...*/end: cannot change the file: *'
+		is_tool_error '/start*...*/end: cannot edit the file: *'
 		most "$(result_text | wc -c)" 2000
 	done
 }

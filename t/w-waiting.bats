@@ -512,7 +512,7 @@ waits_30_s() {
 	for more in '"wait":1000' '"until":"x"'; do
 		for argument in check_pid kill_pid; do
 			run_tool bash '{"'$argument'":'"$pid,$more}"
-			rule='wait and until cannot be used with check_pid or kill_pid'
+			rule='"wait" and "until" cannot be used with "check_pid" or "kill_pid"'
 			is_tool_error "$rule; use task_output*"
 		done
 	done
@@ -522,7 +522,7 @@ waits_30_s() {
 	boris
 	for more in '' ',"run_in_background":false'; do
 		run_bash 'touch ran' '{"wait":1000'$more'}'
-		is_tool_error 'wait requires run_in_background: true*'
+		is_tool_error '"wait" requires "run_in_background"*'
 	done
 	[ ! -e ran ]
 }

@@ -104,7 +104,7 @@ inode() {
 	edit f '"x"'
 	succeeded "$PWD/f: created"
 	edit f '"y"' '"x"'
-	succeeded "$PWD/f: text replaced in line 1"$'\n\n1\ty'
+	succeeded "$PWD/f: text replaced on line 1"$'\n\n1\ty'
 	holds f y
 }
 
@@ -112,7 +112,7 @@ inode() {
 	boris --edit
 	printf 'a b a\na.*b\n' >f
 	edit f '"X"' '"a.*b"'
-	succeeded '*: text replaced in line 2*'
+	succeeded '*: text replaced on line 2*'
 	holds f 'a b a\nX\n'
 }
 
@@ -120,7 +120,7 @@ inode() {
 	boris --edit
 	printf 'a b a\nX\n' >f
 	edit f '"c"' '"a"'
-	is_tool_error '*old occurs 2 times, in lines 1, 1; *'$'\n\n1\ta b a\n2\tX'
+	is_tool_error '*"old" occurs 2 times, on lines 1, 1; *'$'\n\n1\ta b a\n2\tX'
 	holds f 'a b a\nX\n'
 }
 
@@ -128,7 +128,7 @@ inode() {
 	boris --edit
 	printf 'a b a\nX\n' >f
 	edit f '"c"' '"a"' '"all":true'
-	succeeded '*: text replaced 2 times, in lines 1, 1*'
+	succeeded '*: text replaced 2 times, on lines 1, 1*'
 	holds f 'c b c\nX\n'
 }
 
@@ -219,7 +219,7 @@ inode() {
 	boris --edit
 	echo x >f
 	edit f '"x"' '"x"'
-	is_tool_error 'old and new are identical*'
+	is_tool_error '"old" and "new" are identical*'
 	holds f 'x\n'
 }
 
@@ -292,7 +292,7 @@ inode() {
 	boris --edit
 	printf 'a\r\nb\r\nc\r\n' >f
 	edit f '"1\n2\r\n3\n"' '"a\nb\n"'
-	succeeded '*: text replaced in line 1*'
+	succeeded '*: text replaced on line 1*'
 	holds f '1\r\n2\r\n3\r\nc\r\n'
 }
 
@@ -300,7 +300,7 @@ inode() {
 	boris --edit
 	printf 'a\r\nb\r\nc\r\nd\r\nx\ny\n' >f
 	edit f '"z"' '"x\ny"'
-	succeeded '*text replaced in line 5*'
+	succeeded '*text replaced on line 5*'
 	holds f 'a\r\nb\r\nc\r\nd\r\nz\n'
 }
 
@@ -315,14 +315,14 @@ inode() {
 	boris --edit
 	printf 'a\r\nb\r\na\nb\n' >f
 	edit f '"x\ny"' '"a\nb"'
-	is_tool_error '*old occurs 2 times, in lines 1, 3; *'
+	is_tool_error '*"old" occurs 2 times, on lines 1, 3; *'
 }
 
 @test "X2: each replacement uses the line endings of the text it replaces" {
 	boris --edit
 	printf 'a\r\nb\r\na\nb\n' >f
 	edit f '"x\ny\nz"' '"a\nb"' '"all":true'
-	succeeded '*: text replaced 2 times, in lines 1, 4*'
+	succeeded '*: text replaced 2 times, on lines 1, 4*'
 	holds f 'x\r\ny\r\nz\r\nx\ny\nz\n'
 	printf 'a\r\nb\na\nb\r\n' >f
 	edit f '"x\ny\nz\n"' '"a\nb\n"' '"all":true'
@@ -369,7 +369,7 @@ inode() {
 	boris --edit
 	printf 'a\r\nb\nc\r\n' >f
 	edit f '"\n"' '"\r\n"' '"all":true'
-	succeeded '*: text replaced 2 times, in lines 1, 3*'
+	succeeded '*: text replaced 2 times, on lines 1, 3*'
 	holds f 'a\nb\nc\n'
 	edit f '"b\r\nc"' '"b\nc"'
 	holds f 'a\nb\r\nc\n'
@@ -391,7 +391,7 @@ inode() {
 	boris --edit
 	printf 'a\r\n\r\nb\n\r\r\nc' >f
 	edit f '"1"' '"\n\r\r\n"'
-	succeeded '*: text replaced in line 3*'
+	succeeded '*: text replaced on line 3*'
 	holds f 'a\r\n\r\nb1c'
 }
 
@@ -427,7 +427,7 @@ owner_of() {
 	echo a=1 >real/f
 	ln -s ../real/f etc/f
 	edit etc/f '"2"' '"1"'
-	succeeded "$PWD/real/f: text replaced in line 1*"
+	succeeded "$PWD/real/f: text replaced on line 1*"
 	holds real/f 'a=2\n'
 	is "$(readlink etc/f)" ../real/f
 	only etc f
@@ -456,7 +456,7 @@ owner_of() {
 	boris --edit
 	mkdir d
 	edit d '"x"' '"a"'
-	is_tool_error "$PWD/d: cannot change the file: Is a directory"
+	is_tool_error "$PWD/d: cannot edit the file: Is a directory"
 	edit /dev/null '"x"' '"a"'
 	is_tool_error '/dev/null: *must name a regular file'
 	edit gate '"x"' '"a"'
@@ -475,7 +475,7 @@ owner_of() {
 @test "X3: edit with old text is rejected if the file does not exist" {
 	boris --edit
 	edit none '"x"' '"a"'
-	is_tool_error "$PWD/none: cannot change the file: No such file*"
+	is_tool_error "$PWD/none: cannot edit the file: No such file*"
 }
 
 @test "X3: an edit that would make a file larger than 16 MiB is rejected" {
@@ -759,7 +759,7 @@ edit_in_parallel() {
 	for name in a b c; do edit_line $name; done
 	wait
 	holds f 'a done\nb done\nc done\n'
-	is "$(cat a b c | grep -c '"text":"[^"]*: text replaced in line')" 3
+	is "$(cat a b c | grep -c '"text":"[^"]*: text replaced on line')" 3
 }
 
 @test "X5: simultaneous edits to one file by several servers are all applied" {
@@ -948,7 +948,7 @@ undone() {
 	tampered renameat2:error=ENOSYS
 	printf 'one\ntwo\n' >f
 	edit f '"2"' '"two"'
-	succeeded '*text replaced in line 2*'
+	succeeded '*text replaced on line 2*'
 	holds f 'one\n2\n'
 	lacks "$(ls -A)" .boris-
 }
@@ -987,7 +987,7 @@ undone() {
 		tampered -P f pwrite64:error=EIO:delay_enter=500000:when=1
 		ln -f f g
 		replace_during pwrite64 "$new" 'echo appended >>f'
-		is_tool_error "$PWD/f: cannot change the file: Input/output error"
+		is_tool_error "$PWD/f: cannot edit the file: Input/output error"
 		holds f 'one\ntwo\nappended\n'
 		stop_server
 		rm trace
@@ -1019,7 +1019,7 @@ in_fifth_read() {
 	"${wrap[@]}" true || skip 'no such namespace here'
 	boris --edit
 	edit /proc/sys/kernel/hostname '"now"' '"before"'
-	succeeded '/proc/sys/kernel/hostname: text replaced in line 1*in place*'
+	succeeded '/proc/sys/kernel/hostname: text replaced on line 1*in place*'
 	run_bash hostname
 	is "$(plain stdout)" now
 }
@@ -1074,7 +1074,7 @@ in_fifth_read() {
 	boris --edit
 	seq 100 >f
 	edit f '"fifty\nand more"' '"50"'
-	is "$(get -s result content 0 text)" "$PWD/f: text replaced in line 50
+	is "$(get -s result content 0 text)" "$PWD/f: text replaced on line 50
 
 47	47
 48	48
@@ -1098,7 +1098,7 @@ in_fifth_read() {
 	boris --edit
 	seq 100 >f
 	edit f '"!\n"' '"0\n"' '"all":true'
-	succeeded '*: text replaced 10 times, in lines 10, 20, 30, 40, 50, *'
+	succeeded '*: text replaced 10 times, on lines 10, 20, 30, 40, 50, *'
 	# The lines of two gaps are counted, too.
 	is "$(plain text | grep -c '^[0-9.]')" 22
 	has "$(plain text)" $'\n13\t13\n...\n17\t17\n'
@@ -1124,15 +1124,15 @@ in_fifth_read() {
 	printf 'x\n\tif (a)\n\t\tb();\n' >f
 	edit f '"y"' '"    if (a)\n        b();\n"'
 	shown=$'1\tx\n2\t\tif (a)\n3\t\t\tb();'
-	is_tool_error '*old not found, but text that differs only in white space *'
-	is_tool_error "*occurs in line 2"$'\n\n'"$shown"
+	is_tool_error '*"old" was not found, but text that differs only in white space *'
+	is_tool_error "*occurs on line 2"$'\n\n'"$shown"
 }
 
 @test "X4: if the old text is not found, the error mentions white space only if that is the cause" {
 	boris --edit
 	printf 'x\n\tif (a)\n\t\tb();\n' >f
 	edit f '"y"' '"elsewhere\nx"'
-	is_tool_error '*old not found*'
+	is_tool_error '*"old" was not found*'
 	lacks "$(text)" 'white space'
 }
 
@@ -1140,7 +1140,7 @@ in_fifth_read() {
 	boris --edit
 	seq 30 | sed s/.*/x/ >f
 	edit f '"y"' '"x"'
-	is_tool_error '*old occurs 30 times, in lines 1, 2, *all: true*'
+	is_tool_error '*"old" occurs 30 times, on lines 1, 2, *"all" to true*'
 }
 
 @test "K3: the result of an edit does not exceed --result-limit" {
