@@ -195,15 +195,18 @@ cancel_call(struct call *call)
 
 /* Returns whether the session can remove the call's job, if it has ended, once
  * the client has received the call's result (T3). It cannot do so after a
- * result that only reports the start of a task. */
+ * result that reports a task as running because the call has started the task
+ * or its command has become one. */
 static bool
 shows_end(const struct call *call)
 {
 	const struct job *job = call->job;
+	enum results_about about;
 
 	if (job == NULL || job->rejected != REJECT_NONE)
 		return true;
-	return results_about(job, &call->request) != ABOUT_TASK_START;
+	about = results_about(job, &call->request);
+	return about == ABOUT_COMMAND_END || about == ABOUT_TASK_STATE;
 }
 
 /* Returns whether the program appears to be waiting for Enter after the call's

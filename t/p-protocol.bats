@@ -1833,6 +1833,36 @@ read_slowly() {
 	exits_unread
 }
 
+# read_rest ID: Waits for the response to request ID in the file `rest`, and reads
+# it into $reply.
+read_rest() {
+	local start='{"jsonrpc":"2.0","id":'$1,
+	eventually grep -q "^$start" rest
+	reply=$(grep "^$start" rest)
+}
+
+@test "P10: a command turned into a task can be read even if it ends before the response is sent" {
+	boris --on-timeout=background
+	call_bash 'echo $$ >pid; read <gate; exit 3' '{"timeout":300}'
+	await_file pid
+	unread 1500
+	await_stable traffic
+	release
+	eventually is_gone pid
+	cat <&8 >rest 7>&- &
+	reader=$!
+	read_rest $id
+	is "$(plain status)" running
+	task=$(plain task_id)
+	call task_output '{"task_id":"'"$task"'"}'
+	read_rest $id
+	is "$(result exit_code)" 3
+	wait $writer
+	end_input
+	exits_unread
+	wait $reader
+}
+
 # large_calls N: Sends N calls of 1 MB with the ids q1 to qN.
 large_calls() {
 	local i
