@@ -1785,6 +1785,21 @@ read_slowly() {
 	done
 }
 
+@test "P10: a client that reads slowly receives the last response in full before boris exits" {
+	boris
+	call_bash 'head -c 60000 /dev/zero | tr "\0" "\042" | tee /dev/stderr
+		trap "exit 0" TERM; echo x >a; read <gate'
+	await_file a
+	: >rest
+	kill -TERM "$server"
+	while head -c 49152 <&8 >piece && [ -s piece ]; do
+		cat piece >>rest
+		pause 100
+	done
+	exits_unread
+	is "$(tail -n 1 rest | "$HERE/reply" -v id)" $id
+}
+
 @test "P10: a request is processed even if earlier responses have not been read" {
 	boris
 	unread 500

@@ -21,6 +21,8 @@ enum {
 	                          * an immediate flush */
 	SHORT = 4 << 10,         /* maximum size, in bytes, of a message that
 	                          * counts as a small allocation (E7) */
+	END_WAIT_MAX = 1000,     /* maximum time to wait for a slow client
+	                          * after a termination signal, in ms */
 	READ_SIZE = 64 << 10     /* size of the read buffer in bytes, equal to
 	                          * the capacity of a pipe */
 };
@@ -34,8 +36,10 @@ struct stdio {
 	bool in_eof;              /* stdin is at end of file */
 	bool out_closed;          /* the client has closed stdout */
 	bool closing;             /* all commands are being terminated */
-	int64_t flush_until;      /* deadline, in ms, for writing the last
-	                           * responses */
+	int64_t flush_until;      /* deadline, in ms, for the client to read
+	                           * more of the last responses */
+	int64_t end_until;        /* deadline, in ms, for the client to read
+	                           * all of them */
 
 	/* The read buffer. A line that fits into this buffer needs no further
 	 * allocation. */
@@ -284,6 +288,7 @@ stdio_open(const struct options *options)
 	if (s->client == NULL)
 		fatal(1, "cannot start: no source of random numbers");
 	s->flush_until = NEVER;
+	s->end_until = NEVER;
 	s->in_flags = fd_nonblocking(0);
 	s->out_flags = fd_nonblocking(1);
 	return s;
@@ -350,11 +355,30 @@ state_of(const struct stdio *s, int64_t now)
 	return TRANSPORT_CLOSED;
 }
 
+/* After a termination signal, sets the deadlines for the client to read the
+ * last responses (P10). The deadlines start when the last command ends, so set
+ * them again in each iteration of the event loop until then. `read` is whether
+ * the client has read more of the responses in this iteration. */
+static void
+set_flush_deadline(struct stdio *s, const struct loop *loop, bool was_closed,
+                   bool read)
+{
+	if (loop->end || (s->flush_until != NEVER && !was_closed)) {
+		s->flush_until = loop->now + QUEUE_END_WAIT;
+		s->end_until = loop->now + END_WAIT_MAX;
+	} else if (s->flush_until != NEVER && read) {
+		s->flush_until = loop->now + QUEUE_END_WAIT;
+	}
+	if (s->flush_until > s->end_until)
+		s->flush_until = s->end_until;
+}
+
 enum transport_state
 stdio_dispatch(struct stdio *s, const struct loop *loop)
 {
 	short out = loop_events(loop, s->out_poll);
 	bool was_closed = mcp_closed(s->client);
+	size_t unwritten;
 
 	if ((out & (POLLERR | POLLHUP | POLLNVAL)) && !(out & POLLOUT))
 		s->out_closed = true;
@@ -362,13 +386,10 @@ stdio_dispatch(struct stdio *s, const struct loop *loop)
 		read_lines(s);
 	handle_lines(s, loop->now);
 	mcp_dispatch(s->client, queue_space(s), loop);
+	unwritten = queue_unwritten(&s->out);
 	stdio_flush(s);
 	close_if_due(s, loop);
-	/* After a termination signal, the client has 200 ms to read its last
-	 * responses (P10). This period starts when the last command ends, so
-	 * set the deadline again in each iteration of the event loop until
-	 * then. */
-	if (loop->end || (s->flush_until != NEVER && !was_closed))
-		s->flush_until = loop->now + QUEUE_END_WAIT;
+	set_flush_deadline(s, loop, was_closed,
+	    queue_unwritten(&s->out) < unwritten);
 	return state_of(s, loop->now);
 }
