@@ -57,6 +57,9 @@ struct call {
 	bool orphaned;            /* true if the client has disconnected; boris
 	                           * then sends no response and marks no output
 	                           * as reported */
+	bool in_doubt;            /* true if the client may not receive the
+	                           * response; boris then sends it, but marks no
+	                           * output as reported */
 
 	/* Times, in ms */
 	int64_t read_at;      /* time at which the request was read */

@@ -95,6 +95,14 @@ has_own_job(const struct call *call)
 	return !is_subscription(call) && call->request.action == CALL_RUN;
 }
 
+/* Returns whether the call runs a command of its own, which may still be
+ * queued. Returns false for an edit. */
+static bool
+runs_command(const struct call *call)
+{
+	return has_own_job(call) && call->job->do_work == NULL;
+}
+
 /* Returns NULL if the client can open another call. Otherwise, returns an error
  * message that gives the reason. `waits` is true if the new call only waits,
  * without starting a command or an edit. */
@@ -187,7 +195,7 @@ cancel_call(struct call *call)
 	 * call that started the task. If this response is not sent, no client
 	 * can terminate the task (H6, H7). */
 	else if (has_own_job(call) && c->session->shared)
-		session_kill(job, c->now);
+		session_discard(job, c->now);
 	close_call(call, false);
 }
 
@@ -298,6 +306,25 @@ mark_reported(struct call *call)
 		job_mark_output_reported(job);
 	if (about == ABOUT_TASK_STATE && job->out.text != NULL)
 		job_mark_prompt_reported(job, &call->request.prompt);
+	if (about == ABOUT_COMMAND_END)
+		session_mark_dir_reported(s, job);
+}
+
+/* Closes a call whose client may not have received the result. Later results of
+ * the session repeat the output and the notes (H7). In a shared session, no
+ * later result can do so, so the call is cancelled. */
+static void
+lose_result(struct call *call)
+{
+	struct session *s = call->client->session;
+
+	if (has_own_job(call) && s->shared && call->job->state != JOB_FINISHED) {
+		cancel_call(call);
+		return;
+	}
+	if (runs_command(call) && !s->shared)
+		session_keep(s, call->job);
+	close_call(call, false);
 }
 
 /* Sends the call's result, unless the client has disconnected, and closes the
@@ -310,7 +337,7 @@ answer(struct call *call)
 	bool accepted;
 
 	if (call->orphaned) {
-		close_call(call, false);
+		lose_result(call);
 		return;
 	}
 	if (!has_memory_for_result(call->job)) {
@@ -321,9 +348,14 @@ answer(struct call *call)
 	put_result(&b, call);
 	c->queue_space -= b.len < c->queue_space ? b.len : c->queue_space;
 	accepted = rpc_result(&call->reply, &b);
-	if (accepted)
+	if (accepted && !call->in_doubt) {
 		mark_reported(call);
-	close_call(call, accepted && shows_end(call));
+		close_call(call, shows_end(call));
+	} else if (call->in_doubt || c->session->shared) {
+		lose_result(call);
+	} else {
+		close_call(call, false);
+	}
 }
 
 /* -- Progress (O7, W1) ------------------------------------------------- */
@@ -688,14 +720,6 @@ calls_cancel(struct client *c, struct json id)
 		cancel_call(call);
 }
 
-/* Returns whether the call runs a command of its own, which may still be
- * queued. Returns false for an edit. */
-static bool
-runs_command(const struct call *call)
-{
-	return has_own_job(call) && call->job->do_work == NULL;
-}
-
 void
 calls_abandon(struct client *c, struct json id)
 {
@@ -726,6 +750,15 @@ calls_forget(struct client *c, void *to, bool cancel, int64_t now)
 		if (cancel || !has_own_job(call) || job_has_id(call->job))
 			cancel_call(call);
 	}
+}
+
+void
+calls_doubt(struct client *c, const void *to)
+{
+	struct call *call;
+
+	for (call = first_call(c); call != NULL; call = next_call(call))
+		call->in_doubt = call->in_doubt || call->reply.to == to;
 }
 
 bool

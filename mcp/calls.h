@@ -63,6 +63,10 @@ void calls_abandon(struct client *, struct json id);
  * the command keeps running, but no response is sent. `now` is the current
  * time, in ms. */
 void calls_forget(struct client *, void *to, bool cancel, int64_t now);
+/* Records that the peer at the address `to` may not receive the responses to
+ * its calls. boris still sends them, but later results repeat their output and
+ * notes (H7). */
+void calls_doubt(struct client *, const void *to);
 /* Returns whether any call of the peer at the address `to` is still open. */
 bool calls_await(const struct client *, const void *to);
 /* Returns whether any call other than a subscription is still open. */

@@ -268,8 +268,9 @@ note_survivor(struct result *r)
 	buf_free(&survivor);
 }
 
-/* Adds a note about the command of a call that exceeded the client's timeout:
- * whether the command is still running, or how it ended (E6). */
+/* Adds a note about the command of a call that exceeded the client's timeout,
+ * or whose response may have been lost: whether the command is still running,
+ * or how it ended (E6, H7). */
 static void
 note_abandoned_call(struct buf *b, const struct job *job)
 {
@@ -278,7 +279,11 @@ note_abandoned_call(struct buf *b, const struct job *job)
 
 	put_short(&command, &job->exec.text);
 	text = buf_text(&command);
-	if (job->not_run)
+	if (job->lost)
+		note(b, "the response to your call may have been lost; its "
+		    "command ended as task %s with exit code %d: %s", job->id,
+		    job->exec.status, text);
+	else if (job->not_run)
 		note(b, "your call timed out; its command was not run: %s",
 		    text);
 	else if (job->state != JOB_FINISHED)

@@ -130,6 +130,9 @@ struct job {
 	                             * cancelled it */
 	bool abandoned;             /* the client cancelled the tool call
 	                             * because of a client-side timeout */
+	bool lost;                  /* the client may not have received the
+	                             * response to the tool call; `abandoned` is
+	                             * set, too */
 	bool not_run;               /* the job was rejected after `abandoned`
 	                             * was set, and this has yet to be
 	                             * reported */

@@ -355,8 +355,6 @@ track_dir(struct session *s, struct job *job)
 	 * (K4). */
 	if (!s->dir_reported && !s->shared)
 		job->shows_dir = true;
-	if (!job->abandoned)
-		s->dir_reported = true;
 	job->dir = mem_copy(s->dir);
 }
 
@@ -1008,6 +1006,13 @@ session_mark_notes_reported(struct session *s)
 }
 
 void
+session_mark_dir_reported(struct session *s, const struct job *job)
+{
+	if (job->shows_dir)
+		s->dir_reported = true;
+}
+
+void
 session_mark_list_reported(struct session *s)
 {
 	mark_ends_reported(s, INT_MAX);
@@ -1038,6 +1043,25 @@ session_abandon(struct session *s, struct job *job, int64_t now)
 	} else if (!job_has_id(job) && job->rejected == REJECT_NONE) {
 		keep_result(s, job);
 	}
+}
+
+void
+session_keep(struct session *s, struct job *job)
+{
+	if (job->shows_dir)
+		s->dir_reported = false;
+	if (job_has_id(job) || job->rejected != REJECT_NONE)
+		return;
+	job->abandoned = true;
+	job->lost = true;
+	keep_result(s, job);
+}
+
+void
+session_discard(struct job *job, int64_t now)
+{
+	session_kill(job, now);
+	job->read = true;
 }
 
 void

@@ -82,8 +82,15 @@ void session_cancel(struct session *, struct job *, int64_t now);
  * command becomes a finished task. A queued command is started as a task if it
  * can start at once, and is rejected otherwise. */
 void session_abandon(struct session *, struct job *, int64_t now);
+/* Keeps the result of a foreground command as that of a finished task, because
+ * the client may not have received the response to its tool call (H7). Does
+ * nothing if the job is a task or was rejected. */
+void session_keep(struct session *, struct job *);
 /* Terminates a task's command (T4). */
 void session_kill(struct job *, int64_t now);
+/* Terminates a task whose id no client knows, and does not keep its result
+ * (H6). */
+void session_discard(struct job *, int64_t now);
 
 /* Finds the task with the given id or, if there is none, with the given pid.
  * Searches running tasks and finished tasks whose results have not been read.
@@ -147,6 +154,9 @@ void session_mark_notes_reported(struct session *);
 /* Marks the ended tasks and the abandoned tool calls as reported. Must be
  * called after a result has listed all tasks. */
 void session_mark_list_reported(struct session *);
+/* Marks the session's directory as reported if the result of the job's command
+ * has included it (K4). */
+void session_mark_dir_reported(struct session *, const struct job *);
 
 /* Adds the session's descriptors and deadlines to the poll set. */
 void session_poll_add(struct session *, struct loop *);

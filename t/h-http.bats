@@ -1763,6 +1763,41 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 	eventually is_gone pid
 }
 
+# stateless_lost COMMAND ARGUMENTS: Posts a stateless call of bash and closes the
+# connection before the server reads either.
+stateless_lost() {
+	connect lost
+	kill -STOP "$server"
+	stateless_runs lost "$@"
+	disconnect lost
+	kill -CONT "$server"
+}
+
+@test "H7: a stateless command is not run if the client disconnects before it is read" {
+	start_http
+	connect b
+	stateless_lost 'echo >ran; read <gate' '{"run_in_background":true}'
+	stateless_ran b true
+	[ ! -e ran ]
+}
+
+@test "H6, T2: tasks of disconnected clients do not displace unread results" {
+	start_http
+	connect a b
+	stateless_ran b 'echo end' '{"run_in_background":true}'
+	task=$(plain task_id)
+	for i in {1..12}; do
+		connect a
+		stateless_runs a "echo \$BASHPID >pid$i; read <gate" \
+			'{"tty":true,"wait":60000}'
+		await_file pid$i
+		disconnect a
+		eventually is_gone pid$i
+	done
+	stateless_used b task_output '{"task_id":"'"$task"'","wait":60000}'
+	has "$(plain stdout)" end
+}
+
 @test "H7: a stateless task continues if the client disconnects from a later wait" {
 	start_http
 	connect a b
@@ -1791,6 +1826,61 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 	release
 	post_bash_and_read b pwd
 	is "$(plain stdout)" /
+}
+
+# disconnect_stream NAME: Closes the connection after reading the start of the
+# stream, so that the server receives an end of file instead of an error.
+disconnect_stream() {
+	read_head "$1"
+	disconnect "$1"
+}
+
+@test "H7, T3: output is repeated if the client disconnects before the response" {
+	start_http
+	open_session a
+	join_session b a
+	post_bash_and_read b 'echo $BASHPID >pid; read <gate; echo end; exit 3' \
+		'"run_in_background":true'
+	task=$(plain task_id)
+	tool_message task_output '{"task_id":"'"$task"'","wait":60000}'
+	post a "$message"
+	disconnect_stream a
+	answers_ping b
+	release
+	eventually is_gone pid
+	post_tool_and_read b task_output '{"task_id":"'"$task"'"}'
+	is "$(plain stdout) $(result exit_code)" 'end 3'
+}
+
+@test "H7: the result of a command is kept if the client disconnects before the response" {
+	start_http
+	open_session a
+	join_session b a
+	post_bash a 'echo $BASHPID >pid; read <gate; echo end; exit 3'
+	await_file pid
+	disconnect_stream a
+	answers_ping b
+	release
+	eventually is_gone pid
+	post_bash_and_read b true
+	like "$(plain note)" '*lost; its command ended as task ???????? with exit code 3*'
+	[[ $(plain note) =~ task\ ([0-9a-f]{8}) ]]
+	post_tool_and_read b task_output '{"task_id":"'"${BASH_REMATCH[1]}"'"}'
+	is "$(plain stdout) $(result exit_code)" 'end 3'
+}
+
+@test "H7: the directory is reported again if the response that reports it is lost" {
+	start_http
+	open_session a
+	join_session b a
+	post_bash a 'echo $BASHPID >pid; read <gate; cd /'
+	await_file pid
+	disconnect_stream a
+	answers_ping b
+	release
+	eventually is_gone pid
+	post_bash_and_read b true
+	has "$(get -s result content 0 text)" $'\ncwd: /\n'
 }
 
 @test "H7, T8: a note that a task has ended is repeated if the first response is lost" {

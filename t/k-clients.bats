@@ -457,3 +457,12 @@ long_path() {
 	run_bash 'echo hi'
 	lacks "$(text)" 'cwd: '
 }
+
+@test "K4: the first result after a cancelled command states the working directory" {
+	boris
+	call_bash 'echo x >a; read <gate'
+	await_file a
+	cancel $id
+	run_bash 'echo hi'
+	has "$(text)" "cwd: $PWD"
+}

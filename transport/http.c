@@ -872,11 +872,15 @@ read_peers(struct http *h, const struct loop *loop)
 	for (p = first_peer(h); p != NULL; p = next_peer(p)) {
 		connection_read(&p->connection, loop);
 		handle_requests(h, p);
+		if (!p->connection.eof || p->client == NULL)
+			continue;
 		/* Cancel the peer's stateless call if the peer has closed its
-		 * sending side. A call of a legacy session continues, because
-		 * the peer may still read the response (H7). */
-		if (p->connection.eof && p->client == h->shared)
+		 * sending side. A call in a session continues, because the
+		 * peer may still read the response (H7). */
+		if (p->client == h->shared)
 			connection_abort(&p->connection);
+		else
+			calls_doubt(p->client, p);
 	}
 }
 
@@ -1024,6 +1028,9 @@ http_dispatch(struct http *h, const struct loop *loop)
 	read_peers(h, loop);
 	if (loop_events(loop, h->in_poll))
 		accept_peer(h);
+	/* Cancel the calls of closed connections before dispatch_sessions()
+	 * starts their commands. */
+	free_gone_peers(h);
 	dispatch_sessions(h, loop);
 	for (p = first_peer(h); p != NULL; p = next_peer(p))
 		end_turn(p);
