@@ -2489,6 +2489,26 @@ token_is_rejected() {
 	discovers 200 'Authorization: Bearer two'
 }
 
+@test "H9: a request with a revoked token is rejected even if its headers arrived earlier" {
+	default_sighup
+	echo one >token
+	start_http --token-file=token
+	connect a b
+	bash_message "echo >$PWD/ran" '' "$META"
+	put_post b "$STATELESS" 'Mcp-Method: tools/call' 'Mcp-Name: bash' \
+		'Authorization: Bearer one' "Content-Length: ${#message}"
+	local unsent=$message
+	discovers 200 'Authorization: Bearer one' # boris has read the headers of b
+	echo two >token
+	kill -HUP "$server"
+	eventually token_is_rejected one
+	write_to b "$unsent"
+	read_response b
+	is "$http $(header WWW-Authenticate)" '401 Bearer'
+	[ ! -e ran ]
+	discovers 200 'Authorization: Bearer two'
+}
+
 @test "H9: after SIGHUP, the old token remains valid if the token file is missing or empty" {
 	default_sighup
 	echo one >token

@@ -590,7 +590,7 @@ route(struct http *h, struct peer *p, const struct rpc_message *m)
 static void
 handle_message(struct http *h, struct peer *p)
 {
-	struct request *r = &p->connection.request;
+	const struct request *r = &p->connection.request;
 	enum rpc_outcome outcome = RPC_ANSWERED;
 	struct rpc_message m;  /* its values point into the body */
 
@@ -603,9 +603,6 @@ handle_message(struct http *h, struct peer *p)
 		respond_text(p, 202, "");
 	if (outcome != RPC_LATER)
 		p->client = NULL;
-	/* Free the body now, because the call may stay open for a long
-	 * time (P10). */
-	request_drop(r);
 }
 
 /* -- Requests (H1, H3, H4) ---------------------------------------------- */
@@ -633,6 +630,17 @@ is_preflight(const struct request *r)
 
 /* The functions below return true if they have responded to the request, so
  * that its body is not needed. Otherwise they return false. */
+
+/* Rejects a request that does not contain the token, if one is set (H3).
+ * Returns whether the request was rejected. */
+static bool
+reject_token(const struct http *h, struct peer *p)
+{
+	if (h->options->token == NULL || has_token(h, &p->connection.request))
+		return false;
+	return respond_text(p, 401,
+	    "the header Authorization: Bearer TOKEN is missing or wrong\n");
+}
 
 /* Responds to a request for /health. The response is detailed if the request
  * contains the token (H1). Always returns true. */
@@ -719,10 +727,8 @@ respond_early(struct http *h, struct peer *p)
 		    "/health\n");
 	if (is_preflight(r))
 		return respond_text(p, 204, "");
-	if (h->options->token != NULL && !has_token(h, r))
-		return respond_text(p, 401,
-		    "the header Authorization: Bearer TOKEN is missing or "
-		    "wrong\n");
+	if (reject_token(h, p))
+		return true;
 	p->authenticated = true;
 	if (has_verb(r, "OPTIONS"))
 		return respond_text(p, 204, "");
@@ -748,6 +754,19 @@ handle_headers(struct http *h, struct peer *p)
 		buf_add(&c->out.bytes, "HTTP/1.1 100 Continue\r\n\r\n");
 }
 
+/* Handles a request after its body is complete. */
+static void
+handle_body(struct http *h, struct peer *p)
+{
+	/* Check the token again, because SIGHUP may have replaced it since the
+	 * headers were handled (H9). */
+	if (!reject_token(h, p))
+		handle_message(h, p);
+	/* Free the body now, because the call may stay open for a long
+	 * time (P10). */
+	request_drop(&p->connection.request);
+}
+
 /* Parses the received bytes. Handles each request when its headers are complete
  * and again when its body is complete. */
 static void
@@ -759,7 +778,7 @@ handle_requests(struct http *h, struct peer *p)
 		if (event == REQUEST_HAS_HEAD)
 			handle_headers(h, p);
 		else if (event == REQUEST_COMPLETE)
-			handle_message(h, p);
+			handle_body(h, p);
 		else if (event == 413)  /* a chunked body was too long */
 			respond_text(p, event, TOO_LONG);
 		else  /* 503: no memory for the body */
