@@ -266,11 +266,29 @@ start_serving(struct boris *b)
 	stderr_line("boris: listening on %s/mcp", http_origin(b->http));
 }
 
+/* Rereads the token file. If that fails, reports the failure on stderr and
+ * keeps the old token (H9). */
+static void
+reload_token(struct boris *b)
+{
+	struct options *o = &b->options;
+	char *old = mem_copy(o->token);
+	const char *why = options_read_token(o, O_NONBLOCK);
+
+	if (why != NULL)
+		stderr_line("boris: --token-file=%s: cannot read the token: "
+		    "%s; still using the old token", o->token_file, why);
+	else if (strcmp(o->token, old) != 0)
+		http_token_changed(b->http);
+	free(old);
+}
+
 /* Handles SIGHUP if the transport is HTTP: reopens the log and rereads the
  * token file (H9). */
 static void
-reload(struct options *o)
+reload(struct boris *b)
 {
+	struct options *o = &b->options;
 	const char *why = NULL;
 
 	if (o->log != NULL)
@@ -278,12 +296,8 @@ reload(struct options *o)
 	if (why != NULL)
 		stderr_line("boris: --log=%s: cannot open the log: %s; still "
 		    "writing to the old file", o->log_file, why);
-	why = NULL;
 	if (o->token_file != NULL)
-		why = options_read_token(o, O_NONBLOCK);
-	if (why != NULL)
-		stderr_line("boris: --token-file=%s: cannot read the token: "
-		    "%s; still using the old token", o->token_file, why);
+		reload_token(b);
 }
 
 /* Reads the signal pipe and handles the signals that have arrived. Bytes that
@@ -298,7 +312,7 @@ read_signals(struct boris *b)
 		if (kinds[i] == SIGNAL_CHILD)
 			b->loop.child = true;
 		else if (kinds[i] == SIGNAL_RELOAD && b->http != NULL)
-			reload(&b->options);
+			reload(b);
 		else
 			b->loop.end = true;
 	}

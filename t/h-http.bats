@@ -2207,6 +2207,26 @@ HOST='Host: localhost'
 	is "$http" 405
 }
 
+# fill_connections TOKEN: opens as many connections as boris accepts, p0 to p63,
+# each of which is authenticated with the token
+fill_connections() {
+	for ((i = 0; i < 64; i++)); do
+		connect p$i
+		request_http p$i GET /mcp "Authorization: Bearer $1"
+		is "$http" 405 || return
+	done
+}
+
+@test "H8: a connection is no longer authenticated after a request on it was rejected with status 401" {
+	start_http --token=secret
+	fill_connections secret
+	request_http p5 GET /mcp 'Authorization: Bearer guess'
+	is "$http" 401
+	connect a
+	discovers 200 'Authorization: Bearer secret'
+	is_closed p5
+}
+
 @test "H8: without a token, connections that have not requested /mcp are closed if too many are open" {
 	start_http
 	for ((i = 0; i < 130; i++)); do
@@ -2507,6 +2527,39 @@ token_is_rejected() {
 	is "$http $(header WWW-Authenticate)" '401 Bearer'
 	[ ! -e ran ]
 	discovers 200 'Authorization: Bearer two'
+}
+
+# token_is_accepted NAME TOKEN: a request with this token on the connection is
+# accepted
+token_is_accepted() {
+	request_http "$1" GET /mcp "Authorization: Bearer $2" && [ "$http" = 405 ]
+}
+
+@test "H8, H9: connections that were authenticated with a revoked token are closed if too many are open" {
+	default_sighup
+	echo one >token
+	start_http --token-file=token
+	fill_connections one
+	echo two >token
+	kill -HUP "$server"
+	eventually token_is_accepted p0 two
+	connect a
+	discovers 200 'Authorization: Bearer two'
+	is_closed p1
+	token_is_accepted p0 two
+}
+
+@test "H8, H9: connections stay authenticated if SIGHUP does not change the token" {
+	default_sighup
+	echo one >token
+	start_http --token-file=token --log="$PWD/log"
+	fill_connections one
+	mv log old
+	kill -HUP "$server"
+	eventually test -e log
+	connect x
+	read_response x
+	is "$http" 503
 }
 
 @test "H9: after SIGHUP, the old token remains valid if the token file is missing or empty" {

@@ -45,7 +45,8 @@ struct peer {
 	struct list_node node;
 	struct connection connection;
 	bool authenticated;      /* a request to /mcp has passed the access
-	                          * checks */
+	                          * checks; cleared when a request has a wrong
+	                          * token and when the token changes (H8) */
 	const char *session_id;  /* id of the session that the request opens;
 	                          * NULL if it opens none */
 	struct client *client;   /* MCP client of the unanswered request, or
@@ -638,6 +639,7 @@ reject_token(const struct http *h, struct peer *p)
 {
 	if (h->options->token == NULL || has_token(h, &p->connection.request))
 		return false;
+	p->authenticated = false;
 	return respond_text(p, 401,
 	    "the header Authorization: Bearer TOKEN is missing or wrong\n");
 }
@@ -945,6 +947,15 @@ const char *
 http_origin(const struct http *h)
 {
 	return h->origin.data;
+}
+
+void
+http_token_changed(struct http *h)
+{
+	struct peer *p;
+
+	for (p = first_peer(h); p != NULL; p = next_peer(p))
+		p->authenticated = false;
 }
 
 void

@@ -20,6 +20,10 @@ struct http *http_open(const struct options *);
 void http_end(struct http *);
 /* Returns the URL of the server, http://ADDRESS:PORT. */
 const char *http_origin(const struct http *);
+/* Must be called after the token in the options has been replaced. From then
+ * on, no connection counts as authenticated until a request with the new token
+ * arrives on it (H8). */
+void http_token_changed(struct http *);
 void http_poll_add(struct http *, struct loop *);
 /* Handles the events of one iteration of the event loop. Once a termination
  * signal has arrived, stops listening and closes all sessions (H9). Returns the
