@@ -2303,6 +2303,30 @@ smallest() {
 	delete_session a b
 }
 
+# flood NAME LINE: writes a line to a connection so often that it makes 24 MB
+flood() {
+	yes "$2"$'\r' | head -c 24000000 >&"${descriptor_of[$1]}"
+}
+
+@test "H8, Q6: boris skips 24 MB of blank lines or chunks of one byte in 0.4 s of CPU time" {
+	needs_plain
+	start_http
+	connect lines chunks
+	flood lines ''
+	request_http lines GET /health
+	is "$http" 200
+	most "$(ticks)" $((40 * SLOW))
+	before=$(ticks)
+	put_lines chunks 'POST /nope HTTP/1.1' "$HOST" 'Transfer-Encoding: chunked' ''
+	read_response chunks
+	is "$http" 404
+	flood chunks $'1\r\nx'
+	put_lines chunks 0 ''
+	request_http chunks GET /health
+	is "$http" 200
+	most $(($(ticks) - before)) $((40 * SLOW))
+}
+
 @test "H8: an event stream that the client does not read uses at most 700 KiB of memory" {
 	needs_linux
 	needs_plain
