@@ -301,7 +301,7 @@ connection_next(struct connection *c)
 		set_state(c, CONNECTION_CALL, NEVER);
 	else if (event == REQUEST_NEEDS_INPUT && c->eof)
 		connection_close(c);
-	else if (event != REQUEST_NEEDS_INPUT && r->state != REQUEST_BODY)
+	else if (event != REQUEST_NEEDS_INPUT && !request_can_drop(r))
 		connection_reject(c, event);
 	/* In all states after CONNECTION_CALL, the response is already queued
 	 * or sent, so http.c must not handle the request again. */

@@ -342,6 +342,7 @@ request_read(struct request *r, struct buf *input)
 {
 	struct unparsed in = { input->data, input->len };
 	int event = CONTINUES;
+	size_t parsed;
 
 	while (event == CONTINUES) {
 		if (r->state == REQUEST_DONE)
@@ -354,8 +355,19 @@ request_read(struct request *r, struct buf *input)
 	/* Remove all parsed bytes at once. Removing each line and each chunk
 	 * would move the rest of the input as often, which takes quadratic time
 	 * (Q6). */
-	buf_drop(input, input->len - in.len);
+	parsed = input->len - in.len;
+	buf_drop(input, parsed);
+	if (r->dropped)
+		r->discarded += parsed;
+	if (r->discarded > REQUEST_DROP_LIMIT)
+		return 413;
 	return event;
+}
+
+bool
+request_can_drop(const struct request *r)
+{
+	return r->state == REQUEST_BODY && !r->dropped;
 }
 
 void

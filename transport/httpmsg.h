@@ -14,8 +14,11 @@
 enum {
 	REQUEST_HEAD_LIMIT = 16 << 10,  /* maximum size of the request line and
 	                                 * headers, in bytes */
-	REQUEST_BODY_LIMIT = 16 << 20   /* maximum body size in bytes, excluding
+	REQUEST_BODY_LIMIT = 16 << 20,  /* maximum body size in bytes, excluding
 	                                 * chunk-size lines */
+	REQUEST_DROP_LIMIT = 32 << 20   /* maximum number of bytes of a request
+	                                 * that are discarded, including
+	                                 * chunk-size lines and trailers */
 };
 
 enum request_field {  /* Request headers that boris reads and that may appear
@@ -51,6 +54,7 @@ struct request {
 	                             * text/event-stream */
 	bool dropped;               /* the request's body is discarded as it
 	                             * arrives */
+	size_t discarded;           /* number of bytes discarded so far */
 	struct buf head;            /* the text that `verb`, `path` and `field`
 	                             * point into */
 	const char *verb;           /* the HTTP method */
@@ -70,13 +74,16 @@ enum {
 };
 
 /* Parses the input up to the next event and removes the parsed bytes. Returns
- * the event, or the HTTP status with which to reject the request. If the body
- * is too long (413) or there is no memory for it (503), the caller may skip the
- * rest of the body with request_drop(). After any other error, the start of the
- * next request cannot be found. */
+ * the event, or the HTTP status with which to reject the request. */
 int request_read(struct request *, struct buf *input);
+/* Returns whether the caller may skip the rest of the request with
+ * request_drop() after request_read() has returned an error. This is the case
+ * if the body is too long (413) or there is no memory for it (503). Otherwise,
+ * the start of the next request cannot be found, or is too far away. */
+bool request_can_drop(const struct request *);
 /* Discards the body: frees the bytes received so far, and makes request_read()
- * skip the rest. */
+ * skip the rest. If the rest is longer than REQUEST_DROP_LIMIT,
+ * request_read() returns 413. */
 void request_drop(struct request *);
 /* Frees the memory of the request and zeroes the struct. */
 void request_free(struct request *);
