@@ -6,14 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "mcp/clients.h"
 #include "mcp/results.h"
 #include "mcp/revisions.h"
 #include "mcp/tools.h"
 #include "session/session.h"
 
-enum { NAME_SHOWN = 120 };  /* maximum size of a client's name in the log, in
-                             * bytes */
+enum {
+	NAME_SHOWN = 120,   /* maximum length of a client's name in the log, in
+	                     * characters */
+	MEMBER_SPACE = 120  /* space for a member's name and its punctuation, in
+	                     * bytes */
+};
 
 #define NEEDS_VERSION "params._meta must contain the string " \
 	RPC_META_VERSION ", or initialize must be sent first"
@@ -31,18 +36,26 @@ struct mcp_request {
 	struct buf error_text;  /* error message, if it is built at run time */
 };
 
-/* Appends the client's name and version as JSON members of a log entry. Omits
- * any value that is too long or is not a string (A1). */
+/* Appends the first NAME_SHOWN characters of a string as a JSON member of a log
+ * entry. Appends nothing if the value is not a string. */
+static void
+put_start(struct buf *b, const char *member, struct json string)
+{
+	struct buf text = { NULL, 0, 0 };
+
+	if (json_type(string) == JSON_STRING && json_decode(string, &text))
+		json_put_bytes(b, member, text.data,
+		    utf8_cut(&text, NAME_SHOWN));
+	buf_free(&text);
+}
+
+/* Appends the client's name and version as JSON members of a log entry
+ * (A1). */
 static void
 put_client(struct buf *b, struct json info)
 {
-	struct json name = json_get(info, "name");
-	struct json version = json_get(info, "version");
-
-	if (json_type(name) == JSON_STRING && name.len < NAME_SHOWN)
-		json_put_value(b, "client", name);
-	if (json_type(version) == JSON_STRING && version.len < NAME_SHOWN)
-		json_put_value(b, "version", version);
+	put_start(b, "client", json_get(info, "name"));
+	put_start(b, "version", json_get(info, "version"));
 }
 
 /* -- Methods ----------------------------------------------------------- */
@@ -225,7 +238,7 @@ reject_version(struct mcp_request *r, struct json version)
 {
 	buf_add(&r->result, "{\"supported\":");
 	revisions_put_stateless(&r->result);
-	if (buf_reserve(&r->result, JSON_GROWTH * version.len + NAME_SHOWN))
+	if (buf_reserve(&r->result, JSON_GROWTH * version.len + MEMBER_SPACE))
 		json_put_value(&r->result, "requested", version);
 	buf_putc(&r->result, '}');
 	r->code = MCP_UNSUPPORTED_VERSION;

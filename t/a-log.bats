@@ -84,6 +84,17 @@ stop_server() {
 	is "$(logged start client) $(logged start version)" '"t" "1"'
 }
 
+@test "A1: the log records the first 120 characters of a long client name or version" {
+	local name
+	printf -v name '€%.0s' {1..200}
+	set_client "$name"
+	HELLO=${HELLO/'"version":"1"'/"\"version\":\"1$name\""}
+	boris --log=log
+	run_bash true
+	is "$(logged start -s client)" "${name:0:360}" # three bytes each
+	is "$(logged start -s version)" "1${name:0:357}"
+}
+
 @test "A1: when a command starts, the log records its text and working directory" {
 	boris --log=log --workdir=/tmp
 	run_bash $'printf abc; echo "d\te" >&2'
