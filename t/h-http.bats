@@ -2352,6 +2352,50 @@ flood() {
 	most $(($(ticks) - before)) $((40 * SLOW))
 }
 
+# put_large NAME: posts a request of 16 MB in the session of a, except for its last
+# byte, which is a brace
+put_large() {
+	local start='{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"'
+	put_post "$1" "Content-Length: $((${#start} + 16000003))" \
+		"Mcp-Session-Id: ${session_of[a]}"
+	write_to "$1" "$start"
+	yes '\n' | tr -d '\n' | head -c 16000000 >&"${descriptor_of[$1]}"
+	write_to "$1" '"}'
+}
+
+# answers_ping_first: when eight large requests and a ping are completed together,
+# boris answers the ping in less than half of the CPU time that all of them take
+answers_ping_first() {
+	local i began first
+	for i in {1..8}; do
+		put_large p$i
+	done
+	await_stable ticks
+	began=$(ticks)
+	message ping
+	kill -STOP "$server"
+	for i in {1..8}; do
+		write_to p$i '}'
+	done
+	post a "$message"
+	kill -CONT "$server"
+	read_response a
+	first=$(($(ticks) - began))
+	for i in {1..8}; do
+		read_response p$i
+		is "$http" 200 || return
+	done
+	((2 * first < $(ticks) - began))
+}
+
+@test "P6, H8: boris answers a ping between large messages that are completed at the same time" {
+	needs_plain
+	start_http
+	open_session a
+	connect p{1..8}
+	eventually answers_ping_first
+}
+
 @test "H8: an event stream that the client does not read uses at most 700 KiB of memory" {
 	needs_linux
 	needs_plain

@@ -27,6 +27,9 @@ enum {
 	SESSIONS = 64,            /* maximum number of open sessions (H5) */
 	SESSION_BYTES = 16,       /* number of random bytes in an
 	                           * Mcp-Session-Id */
+	BODY_BUDGET = 1 << 20,    /* total size, in bytes, of the bodies handled
+	                           * in an iteration of the event loop, after
+	                           * which no body is read further (P6) */
 	LONG_RESULT = 16 << 10,   /* maximum size, in bytes, of a message sent
 	                           * without first checking for free memory
 	                           * (E7) */
@@ -80,6 +83,8 @@ struct http {
 	int64_t flush_until;    /* deadline, in ms, for writing the last
 	                         * responses; NEVER until all sessions are
 	                         * closed */
+	size_t handled;         /* total size of the bodies handled in this
+	                         * iteration of the event loop, in bytes */
 	int64_t started;        /* time at which boris started listening, in
 	                         * ms */
 	int64_t now;            /* current time, in ms, read once per iteration
@@ -760,13 +765,16 @@ handle_headers(struct http *h, struct peer *p)
 static void
 handle_body(struct http *h, struct peer *p)
 {
+	struct request *r = &p->connection.request;
+
 	/* Check the token again, because SIGHUP may have replaced it since the
 	 * headers were handled (H9). */
 	if (!reject_token(h, p))
 		handle_message(h, p);
+	h->handled += r->body.len;
 	/* Free the body now, because the call may stay open for a long
 	 * time (P10). */
-	request_drop(&p->connection.request);
+	request_drop(r);
 }
 
 /* Parses the received bytes. Handles each request when its headers are complete
@@ -885,12 +893,26 @@ accept_peer(struct http *h)
 	list_append(&h->peers, &p->node);
 }
 
+/* Returns whether the rest of the peer's request must be read in a later
+ * iteration of the event loop. Otherwise, several large messages that are
+ * completed at the same time would delay all peers (P6). No peer waits forever,
+ * because BODY_BUDGET is more than all other peers can send in each
+ * iteration. */
+static bool
+must_wait(const struct http *h, const struct peer *p)
+{
+	return h->handled >= BODY_BUDGET && p->connection.request.body.len > 0;
+}
+
 static void
 read_peers(struct http *h, const struct loop *loop)
 {
 	struct peer *p;
 
+	h->handled = 0;
 	for (p = first_peer(h); p != NULL; p = next_peer(p)) {
+		if (must_wait(h, p))
+			continue;
 		connection_read(&p->connection, loop);
 		handle_requests(h, p);
 		if (!p->connection.eof || p->client == NULL)
