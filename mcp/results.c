@@ -1384,7 +1384,8 @@ struct shown {
 	const struct job_stream *stream;
 	struct buf text;
 	int64_t lines;
-	struct output_view view;
+	int64_t chars;  /* number of characters in the stream if `text` is
+	                 * truncated, or -1 */
 };
 
 /* Sets s->text to the output of a stream, truncated to the given bounds. */
@@ -1395,7 +1396,7 @@ show_stream(const struct result *r, struct shown *s,
 	bool only_new = r->reads_task && r->request->only_new;
 
 	buf_free(&s->text);
-	s->view = output_show(s->stream->text, only_new ? &s->stream->seen
+	s->chars = output_show(s->stream->text, only_new ? &s->stream->seen
 	    : NULL, bounds, s->name, &s->text);
 	s->lines = buf_lines(s->text.data, s->text.len);
 }
@@ -1462,6 +1463,21 @@ show_streams(const struct result *r, struct shown s[2])
 	}
 }
 
+/* Appends the size of each truncated stream and the path of its saved file to
+ * the structured data of the result. */
+static void
+put_truncated_data(struct buf *data, const struct shown s[2])
+{
+	if (s[0].chars >= 0)
+		json_put_number(data, "stdout_chars", s[0].chars);
+	if (s[1].chars >= 0)
+		json_put_number(data, "stderr_chars", s[1].chars);
+	if (s[0].chars >= 0)
+		json_put(data, "stdout_file", output_file(s[0].stream->text));
+	if (s[1].chars >= 0)
+		json_put(data, "stderr_file", output_file(s[1].stream->text));
+}
+
 /* Appends stdout and stderr to both the text and the structured data of the
  * result. */
 static void
@@ -1476,6 +1492,10 @@ put_output(struct result *r)
 
 	if (output_is_screen(r->job->out.text))
 		s[0].name = "screen";
+	/* Saving one stream must not remove the file of the other one, which
+	 * this result may name, too. */
+	output_hold_file(r->job->out.text);
+	output_hold_file(r->job->err.text);
 	show_streams(r, s);
 	for (i = 0; i < 2; i++) {
 		json_put_bytes(&r->data, s[i].name, s[i].text.data,
@@ -1487,12 +1507,9 @@ put_output(struct result *r)
 		buf_put(&r->text, s[i].text.data, s[i].text.len);
 		buf_free(&s[i].text);
 	}
-	if (s[0].view.chars >= 0)
-		json_put_number(&r->data, "stdout_chars", s[0].view.chars);
-	if (s[1].view.chars >= 0)
-		json_put_number(&r->data, "stderr_chars", s[1].view.chars);
-	json_put(&r->data, "stdout_file", s[0].view.file);
-	json_put(&r->data, "stderr_file", s[1].view.file);
+	put_truncated_data(&r->data, s);
+	output_release_file(r->job->out.text);
+	output_release_file(r->job->err.text);
 	if (r->text.len > len)
 		return;
 	buf_fmt(&r->text, r->reads_task && r->request->only_new

@@ -39,7 +39,7 @@ static const struct extent unlimited = {
 };
 
 /* The value that output_show() returns if the text is shown in full */
-static const struct output_view complete = { -1, NULL };
+static const int64_t complete = -1;
 
 struct output {
 	const struct options *options;
@@ -472,26 +472,18 @@ new_region(struct output *o, const struct output_cursor *cursor,
 }
 
 /* Appends the complete region. */
-static struct output_view
+static int64_t
 show_all(const struct region *r, struct buf *b)
 {
 	buf_put(b, r->text + r->at, r->end - r->at);
 	return complete;
 }
 
-/* Returns the properties of truncated text for output_show(). `all` is the size
- * of the complete text. */
-static struct output_view
-truncated_view(const struct output *o, const struct extent *all)
-{
-	return (struct output_view){ all->chars, spool_path(o->file) };
-}
-
 /* Appends the end of the region and the truncation line. Omits this line if the
  * complete region fits. A region larger than cut->whole can fit, because
  * cut_choose() raises very low limits on the parts, but not those in
  * cut->whole. */
-static struct output_view
+static int64_t
 show_end(const struct output *o, const struct region *r, const struct cut *cut,
          const char *name, struct buf *b)
 {
@@ -506,14 +498,14 @@ show_end(const struct output *o, const struct region *r, const struct cut *cut,
 		return complete;
 	buf_end_line(b);
 	show_notice(o, cut->parts, &none, &end, &all, name, b);
-	return truncated_view(o, &all);
+	return all.chars;
 }
 
 /* Appends the start of the region, the truncation line, and the end of the
  * region. Binary output is shown without the end. Omits the truncation line if
  * the complete region fits and the output is not binary. The comment on
  * show_end() explains why a region larger than cut->whole can fit. */
-static struct output_view
+static int64_t
 show_start_and_end(const struct output *o, const struct region *r,
                    const struct cut *cut, const char *name, struct buf *b)
 {
@@ -535,13 +527,13 @@ show_start_and_end(const struct output *o, const struct region *r,
 		buf_putc(b, '\n');
 		buf_put(b, r->text + r->end - end.bytes, (size_t)end.bytes);
 	}
-	return truncated_view(o, &all);
+	return all.chars;
 }
 
 /* Appends the region. If it is too long, appends only the parts that the
  * truncation mode selects, and the truncation line. Binary output always gets a
  * truncation line. */
-static struct output_view
+static int64_t
 show_region(const struct output *o, const struct region *r,
             const struct cut *cut, const char *name, struct buf *b)
 {
@@ -554,11 +546,11 @@ show_region(const struct output *o, const struct region *r,
 	return show_start_and_end(o, r, cut, name, b);
 }
 
-struct output_view
+int64_t
 output_show(struct output *o, const struct output_cursor *c,
             const struct output_bounds *bounds, const char *name, struct buf *b)
 {
-	struct output_view view = complete;
+	int64_t chars = complete;
 	struct output_bounds tail = *bounds;
 	struct cut cut = choose_cut(o, bounds);
 	struct buf drawn = { NULL, 0, 0 };
@@ -569,7 +561,7 @@ output_show(struct output *o, const struct output_cursor *c,
 	tail.mode = TRUNCATE_TAIL;
 	text = text_region(o).size;
 	if (c != NULL && !output_has_new(o, c)) {
-		return view;
+		return chars;
 	} else if (screen_is_full_screen(o->kept.screen)) {
 		r = screen_region(o, &drawn);
 	} else if (c == NULL) {
@@ -581,7 +573,25 @@ output_show(struct output *o, const struct output_cursor *c,
 			cut = choose_cut(o, &tail);
 	}
 	if (r.at < r.end || (c == NULL && o->is_binary))
-		view = show_region(o, &r, &cut, name, b);
+		chars = show_region(o, &r, &cut, name, b);
 	buf_free(&drawn);
-	return view;
+	return chars;
+}
+
+const char *
+output_file(const struct output *o)
+{
+	return spool_path(o->file);
+}
+
+void
+output_hold_file(struct output *o)
+{
+	spool_hold(o->file);
+}
+
+void
+output_release_file(struct output *o)
+{
+	spool_release(o->file);
 }

@@ -94,22 +94,28 @@ void output_last_line(struct output *, struct buf *);
 /* Marks all text of the stream as read. */
 void output_mark_read(struct output *, struct output_cursor *);
 
-/* Properties of the text appended by output_show() */
-struct output_view {
-	int64_t chars;     /* total number of characters if the text is
-	                    * truncated; -1 if it is shown in full */
-	const char *file;  /* path of the saved file, owned by the stream; or
-	                    * NULL */
-};
-
 /* Appends the text to the buffer. If the program uses the full screen, appends
  * the current screen instead. With a cursor, appends only unread text, or
  * nothing if all text has been read. Truncates text that is longer than the
  * bounds, and saves the complete text to a file. `name` is the stream's name in
  * the truncation line, such as "stdout". Unread text of a long stream is
- * truncated in the mode "tail" or TRUNCATE_RECENT. */
-struct output_view output_show(struct output *, const struct output_cursor *,
-                               const struct output_bounds *, const char *name,
-                               struct buf *);
+ * truncated in the mode "tail" or TRUNCATE_RECENT. Returns the total number of
+ * characters of the stream if the text is truncated, or -1 if it is shown in
+ * full. */
+int64_t output_show(struct output *, const struct output_cursor *,
+                    const struct output_bounds *, const char *name,
+                    struct buf *);
+
+/* Returns the path of the stream's saved file, or NULL if nothing was saved to
+ * a file. The path is owned by the stream. It is valid until another stream is
+ * saved, or until output_release_file() if the file is held. */
+const char *output_file(const struct output *);
+
+/* Keeps the stream's saved file from being removed to free space for others,
+ * until output_release_file() is called. A result that names the files of
+ * several streams must hold all of them, because saving one stream can remove
+ * the files of others (O5). */
+void output_hold_file(struct output *);
+void output_release_file(struct output *);
 
 #endif

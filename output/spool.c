@@ -13,8 +13,9 @@
  * all files of the session, and the free space. The session uses at most a
  * quarter of the free space, and always leaves a tenth of the file system
  * free. If a limit of the session is reached, the oldest files of ended streams
- * are removed. If that is not enough, the file remains incomplete, and
- * spool_report() reports the reason. */
+ * are removed, except for the files of streams that are held, because a result
+ * is being written that may name them. If that is not enough, the file remains
+ * incomplete, and spool_report() reports the reason. */
 
 #include "output/spool.h"
 
@@ -65,6 +66,9 @@ struct spool_file {
 	bool ended;               /* whether the stream has ended; an ended
 	                           * stream's file may be removed to free
 	                           * space */
+	bool held;                /* whether the file must not be removed to
+	                           * free space, even if the stream has
+	                           * ended */
 	bool reported;            /* whether a result has reported the saved
 	                           * file's path */
 	bool closed;              /* whether spool_close() has been called; if
@@ -149,9 +153,15 @@ spool_measure(struct spool_file *f)
 	s->unmeasured = 0;
 }
 
-/* Removes the files of ended streams, oldest first, until the session's files
- * can grow by `more` bytes without exceeding `max` bytes. Never removes the
- * file f. */
+/* Returns whether the stream's file may be removed to free space for others. */
+static bool
+is_removable(const struct spool_file *f)
+{
+	return f->ended && !f->held;
+}
+
+/* Removes the oldest removable files until the session's files can grow by
+ * `more` bytes without exceeding `max` bytes. Never removes the file f. */
 static void
 spool_evict(struct spool *s, const struct spool_file *f, int64_t more,
             int64_t max)
@@ -162,7 +172,7 @@ spool_evict(struct spool *s, const struct spool_file *f, int64_t more,
 	while (n != NULL && s->total + more > max) {
 		next = n->next;
 		old = file_of(n);
-		if (old->ended && old != f)
+		if (is_removable(old) && old != f)
 			spool_remove(old);
 		n = next;
 	}
@@ -207,14 +217,13 @@ spool_save(struct spool_file *f, const char *p, size_t n)
 		fd_close(&f->fd);
 }
 
-/* Removes the oldest file of an ended stream. Returns false if no such file
- * exists. */
+/* Removes the oldest removable file. Returns false if no such file exists. */
 static bool
 spool_remove_oldest(struct spool *s)
 {
 	struct list_node *n = s->saved.first;
 
-	while (n != NULL && !file_of(n)->ended)
+	while (n != NULL && !is_removable(file_of(n)))
 		n = n->next;
 	if (n == NULL)
 		return false;
@@ -223,7 +232,7 @@ spool_remove_oldest(struct spool *s)
 }
 
 /* Creates the saved file. If there are too many files, first removes the
- * session's oldest files of ended streams. Sets f->fd, or f->reason on
+ * session's oldest removable files. Sets f->fd, or f->reason on
  * failure. */
 static void
 spool_create(struct spool_file *f)
@@ -310,6 +319,18 @@ spool_end(struct spool_file *f)
 {
 	f->ended = true;
 	fd_close(&f->fd);
+}
+
+void
+spool_hold(struct spool_file *f)
+{
+	f->held = true;
+}
+
+void
+spool_release(struct spool_file *f)
+{
+	f->held = false;
 }
 
 void

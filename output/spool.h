@@ -62,14 +62,20 @@ void spool_write(struct spool_file *, const void *bytes, size_t n);
  * others. */
 void spool_end(struct spool_file *);
 
+/* Keeps the stream's file from being removed to free space for others, until
+ * spool_release() is called. */
+void spool_hold(struct spool_file *);
+void spool_release(struct spool_file *);
+
 /* Appends the end of the line that reports the truncation:
  * "; full output: PATH" or "; full raw output: PATH". Creates the saved file if
  * it does not exist yet. Also appends the reason if the output was not saved in
  * full. */
 void spool_report(struct spool_file *, bool raw, struct buf *);
 
-/* Returns the path of the saved file, or NULL if nothing was saved to a
- * file. */
+/* Returns the path of the saved file, or NULL if nothing was saved to a file.
+ * The path is owned by the stream. It is valid until another stream is saved,
+ * or until spool_release() if the file is held. */
 const char *spool_path(const struct spool_file *);
 
 #endif

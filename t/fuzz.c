@@ -724,7 +724,7 @@ run(const uint8_t *p, size_t n, size_t chunk_max, uint32_t seed, bool terminal,
 	struct output *o = output_new(&defaults, &spool, bounds->limit,
 	    terminal);
 	struct output_bounds fit;
-	struct output_view view;
+	int64_t chars;
 	struct buf b = {0};
 	size_t some, before;
 	bool has_new, is_complete;
@@ -764,10 +764,10 @@ run(const uint8_t *p, size_t n, size_t chunk_max, uint32_t seed, bool terminal,
 	output_end(o);
 	if (pieces != NULL)
 		output_append_new(o, &cursor, SIZE_MAX / 2, pieces);
-	view = output_show(o, NULL, bounds, "x", shown);
-	check(view.file == NULL);
+	chars = output_show(o, NULL, bounds, "x", shown);
+	check(output_file(o) == NULL);
 	/* If the text is not truncated, it ends with the new output. */
-	is_complete = view.chars < 0;
+	is_complete = chars < 0;
 	output_show(o, &read, bounds, "x", &b);
 	if (is_complete && !terminal)
 		check(is_suffix(&b, shown));

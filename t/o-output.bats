@@ -740,6 +740,51 @@ has_raw_file() {
 	lacks "$(plain stdout)" 'full output: /'
 }
 
+# fill_saved N: Starts tasks that keep running, and whose saved files use N MiB.
+fill_saved() {
+	local i
+	for ((i = 0; i < $1; i++)); do
+		task_at_gate 'yes abcdefg | head -c 1048576' || return
+	done
+}
+
+# names_file STREAM: Fails if the result does not name the saved file of this
+# stream in both its text and its data, or if the file does not exist.
+names_file() {
+	local file
+	file=$(plain "${1}_file") || fail "no file for $1: $reply" || return
+	[ -s "$file" ] || fail "no such file: $file" || return
+	has "$(plain "$1")" "; full output: $file"
+}
+
+@test "O5: the saved file of stdout is kept while the result saves stderr" {
+	boris --save-limit=1
+	fill_saved 3
+	run_bash 'yes abcdefg | head -c 1048576; yes abcdefg | head -c 50000 >&2'
+	names_file stdout
+	has "$(plain stderr)" '; full output not saved: the files of this session'
+	is "$(result stderr_file)" ''
+}
+
+@test "O5: the saved file of stderr is kept while the result saves stdout" {
+	boris --save-limit=1
+	fill_saved 3
+	run_bash 'yes abcdefg | head -c 1048576 >&2; yes abcdefg | head -c 50000'
+	names_file stderr
+	has "$(plain stdout)" '; full output not saved: the files of this session'
+	is "$(result stdout_file)" ''
+}
+
+@test "O5: a saved file may be removed after the result that names it was written" {
+	boris --save-limit=1
+	fill_saved 3
+	run_bash 'yes abcdefg | head -c 1048576'
+	file=$(plain stdout_file)
+	run_bash 'yes abcdefg | head -c 50000'
+	names_file stdout
+	[ ! -e "$file" ]
+}
+
 # in_memory TYPE: Makes the server's TMPDIR a file system in memory. TYPE is its
 # type, followed by options of mount(8).
 in_memory() {
