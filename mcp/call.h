@@ -61,6 +61,10 @@ struct call {
 	                           * response; boris then sends it, but marks no
 	                           * output as reported */
 
+	int64_t tasks_ended;      /* the session's `tasks_ended` at the start of
+	                           * the wait; not set if the call starts a
+	                           * job */
+
 	/* Times, in ms */
 	int64_t read_at;      /* time at which the request was read */
 	int64_t wait_until;   /* time at which the requested wait ends; NEVER if

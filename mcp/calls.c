@@ -622,6 +622,7 @@ open_wait(struct call *call)
 	struct buf wrong = { NULL, 0, 0 };
 
 	call->wait_until = c->now + call->request.time;
+	call->tasks_ended = c->session->tasks_ended;
 	if (call->request.action != CALL_LIST)
 		act_on_task(call, &wrong);
 	if (wrong.len == 0) {

@@ -155,6 +155,10 @@ list_answer(const struct call *call, const struct session *s)
 {
 	const struct job *job = session_next_task(s, NULL);
 
+	/* A task that has ended during the wait counts even if another call has
+	 * read its result, which removes the task from the session. */
+	if (s->tasks_ended != call->tasks_ended)
+		return answer_at(NOW);
 	while (job != NULL && job->state == JOB_TASK)
 		job = session_next_task(s, job);
 	if (job != NULL || s->tasks == 0)

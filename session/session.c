@@ -141,6 +141,8 @@ static void
 set_state(struct session *s, struct job *job, enum job_state state)
 {
 	count_job(s, job, -1);
+	if (job->state == JOB_TASK && state == JOB_FINISHED)
+		s->tasks_ended++;
 	job->state = state;
 	count_job(s, job, 1);
 	/* Clear the prompt. boris checks the terminal only while the job is a

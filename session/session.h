@@ -63,6 +63,7 @@ struct session {
 	int running_parallel;     /* number of foreground jobs with `parallel`
 	                           * set */
 	int tasks;                /* number of running tasks */
+	int64_t tasks_ended;      /* number of tasks that have ended so far */
 	int not_run;              /* number of jobs with `not_run` set */
 };
 

@@ -441,6 +441,7 @@ check_calls(void)
 static const struct {
 	const char *name;
 	int running, unread;   /* number of running and of ended tasks */
+	int ended;             /* number of tasks that ended during the wait */
 	bool subscription;
 	const char *token;     /* progress token, or NULL */
 	int64_t answer_at, progress_at;
@@ -450,6 +451,8 @@ static const struct {
 	  .running = 2, .answer_at = END, .progress_at = NEVER },
 	{ "a list is answered if a task has ended",
 	  .running = 2, .unread = 1, .progress_at = NEVER },
+	{ "a list is answered if a task ended during the wait and was read",
+	  .running = 2, .ended = 1, .progress_at = NEVER },
 	{ "progress is due if the call has a progress token",
 	  .running = 1, .token = "7", .answer_at = END,
 	  .progress_at = NOW + 50 },
@@ -469,7 +472,8 @@ check_lists(void)
 	int n, wrong = 0;
 
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-		session = (struct session){ .tasks = lists[i].running };
+		session = (struct session){ .tasks = lists[i].running,
+		    .tasks_ended = 3 + lists[i].ended };
 		for (n = 0; n < lists[i].running + lists[i].unread; n++) {
 			tasks[n] = (struct job){ .id = "12345678",
 			    .state = n < lists[i].running ? JOB_TASK
@@ -479,7 +483,7 @@ check_lists(void)
 		}
 		call = (struct call){ .request.action = CALL_LIST,
 		    .wait_until = END, .answer_by = NEVER,
-		    .progress_at = NOW + 50 };
+		    .tasks_ended = 3, .progress_at = NOW + 50 };
 		if (!lists[i].subscription)
 			call.tool = &tool;
 		if (lists[i].token != NULL)

@@ -1211,6 +1211,44 @@ trap_sigterm() {
 	has "$(text)" 'completed'
 }
 
+@test "T7: a list that waits returns when a task ends, even if another call reads the task" {
+	boris
+	start_task 'read <never'
+	start_task 'read <gate'
+	wait_for_task '"wait":60000'
+	reader=$id
+	call task_output '{"wait":60000}'
+	waiting=$id
+	sync_server
+	start_timer
+	release
+	answer $reader
+	is "$(result status)" '"completed"'
+	answer $waiting
+	within 5000
+	lacks "$(text)" "$task"
+}
+
+@test "T7: a list that waits returns when kill_pid has terminated a task" {
+	boris
+	start_task 'read <never'
+	start_task 'trap "echo x >mark; read <gate; exit" TERM; echo x >begun
+		read <never'
+	await_file begun
+	call bash '{"kill_pid":'"$pid"'}'
+	killer=$id
+	await_file mark
+	call task_output '{"wait":60000}'
+	waiting=$id
+	sync_server
+	start_timer
+	release
+	answer $killer
+	answer $waiting
+	within 5000
+	lacks "$(text)" "$task"
+}
+
 @test "T7: the task list shows the foreground command and how many calls are waiting for it" {
 	boris
 	start_task 'read <never'
