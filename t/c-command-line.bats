@@ -202,7 +202,7 @@ run_in_removed_dir() {
 
 @test "C: --result-limit rejects values from 1 to 1999" {
 	rejects_options --result-limit=1999
-	has "$(<err)" '--result-limit=1999: must be 0, or an integer from 2000 to 1000000000'
+	has "$(<err)" '--result-limit=1999: must be 0 or an integer from 2000 to 1000000000'
 	BORIS_RESULT_LIMIT=1 rejects_options
 }
 

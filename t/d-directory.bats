@@ -859,7 +859,7 @@ keeps_directory() {
 	boris
 	ask tools/list
 	description=$(get -s result tools 0 description)
-	has "$description" 'cwd applies to one call only'
+	has "$description" 'cwd argument applies to one call only'
 	has "$description" 'Calls with an absolute cwd run in parallel'
 }
 
