@@ -860,7 +860,7 @@ keeps_directory() {
 	ask tools/list
 	description=$(get -s result tools 0 description)
 	has "$description" 'cwd argument applies to one call only'
-	has "$description" 'Calls with an absolute cwd run in parallel'
+	has "$description" 'calls with an absolute cwd can run in parallel'
 }
 
 @test "D7: the exit codes of a pipeline are noted even if cwd is given" {
