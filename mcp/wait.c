@@ -77,15 +77,15 @@ has_new_prompt(const struct call *call)
 	return p->state == TERMINAL_PROMPTS || call->request.until.len == 0;
 }
 
-/* Returns whether the command has printed output that has not yet appeared in a
+/* Returns whether a result would show output that has not yet appeared in a
  * result. */
 static bool
 has_unseen_output(const struct job *job)
 {
 	if (job->out.text == NULL)
 		return false;
-	return output_has_new(job->out.text, &job->out.seen) ||
-	    output_has_new(job->err.text, &job->err.seen);
+	return output_has_new_to_show(job->out.text, &job->out.seen) ||
+	    output_has_new_to_show(job->err.text, &job->err.seen);
 }
 
 /* Returns whether the call is waiting for new output and the command has

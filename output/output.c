@@ -241,6 +241,14 @@ output_has_new(struct output *o, const struct output_cursor *c)
 	return unread_find(&o->kept, c, &p);
 }
 
+bool
+output_has_new_to_show(struct output *o, const struct output_cursor *c)
+{
+	if (output_is_screen(o))
+		return unread_has_new_screen(&o->kept, c);
+	return output_has_new(o, c);
+}
+
 size_t
 output_read(struct output *o, struct output_cursor *c, const char **text)
 {
@@ -301,6 +309,15 @@ void
 output_mark_read(struct output *o, struct output_cursor *c)
 {
 	unread_mark_read(&o->kept, c);
+}
+
+void
+output_mark_shown(struct output *o, struct output_cursor *c)
+{
+	if (output_is_screen(o))
+		unread_mark_screen_read(&o->kept, c);
+	else
+		unread_mark_read(&o->kept, c);
 }
 
 /* -- Showing ----------------------------------------------------------- */
@@ -429,11 +446,11 @@ text_region(const struct output *o)
 	return r;
 }
 
-/* Returns a region with the text that the reader has not read yet: first
- * rewritten rows, then added text. If rows were rewritten, copies all unread
- * text to the buffer `joined`. Omits the rewritten rows if more than JOINED_MAX
- * bytes were added, because a result would then include only the end of the
- * added text. */
+/* Returns a region with the text that the reader has not read yet: first missed
+ * text, then rewritten rows, then added text. If text was missed or rows were
+ * rewritten, copies all unread text to the buffer `joined`. Omits the missed
+ * text and the rewritten rows if more than JOINED_MAX bytes were added, because
+ * a result would then include only the end of the added text. */
 static struct region
 new_region(struct output *o, const struct output_cursor *cursor,
            struct buf *joined)
@@ -560,7 +577,7 @@ output_show(struct output *o, const struct output_cursor *c,
 	kept_update(&o->kept);
 	tail.mode = TRUNCATE_TAIL;
 	text = text_region(o).size;
-	if (c != NULL && !output_has_new(o, c)) {
+	if (c != NULL && !output_has_new_to_show(o, c)) {
 		return chars;
 	} else if (screen_is_full_screen(o->kept.screen)) {
 		r = screen_region(o, &drawn);

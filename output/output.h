@@ -74,11 +74,17 @@ bool output_has_break(struct output *, const struct output_cursor *);
 /* Returns whether the stream contains text that the reader has not read yet. */
 bool output_has_new(struct output *, const struct output_cursor *);
 
-/* Reads the next part of the unread text. The order is: rows that were
- * rewritten after they were read, added text, changed rows of the alternate
- * screen. Sets *text to this part, which is valid until the next call. Moves
- * the reader's cursor after this part. Returns the length of the part in bytes,
- * or 0 if all text has been read. */
+/* Returns whether output_show() with this cursor would append anything: the
+ * screen of a full-screen program has changed, or a program that prints lines
+ * has printed text that the reader has not read yet. */
+bool output_has_new_to_show(struct output *, const struct output_cursor *);
+
+/* Reads the next part of the unread text. The order is: text that was missed
+ * during a full-screen program, rows that were rewritten after they were read,
+ * added text, changed rows of the alternate screen. Sets *text to this part,
+ * which is valid until the next call. Moves the reader's cursor after this
+ * part. Returns the length of the part in bytes, or 0 if all text has been
+ * read. */
 size_t output_read(struct output *, struct output_cursor *, const char **text);
 
 /* Appends the unread text, including rewritten rows, to the buffer (O7). If the
@@ -93,6 +99,10 @@ void output_last_line(struct output *, struct buf *);
 
 /* Marks all text of the stream as read. */
 void output_mark_read(struct output *, struct output_cursor *);
+
+/* Marks the text that output_show() appends as read: all text of the stream or,
+ * for a full-screen program, only the rows on its screen. */
+void output_mark_shown(struct output *, struct output_cursor *);
 
 /* Appends the text to the buffer. If the program uses the full screen, appends
  * the current screen instead. With a cursor, appends only unread text, or

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Requires only C99.
  *
- * A reader first reads the rows that were rewritten after it had read them,
- * then the added text, and then the changed rows of the alternate screen. The
- * changes of the screen are numbered to determine which rows were rewritten
- * (revised.h).
+ * A reader first reads the text that it has missed, then the rows that were
+ * rewritten after it had read them, then the added text, and then the changed
+ * rows of the alternate screen. The changes of the screen are numbered to
+ * determine which rows were rewritten (revised.h).
  *
  * For example, a program on a terminal prints three rows, with the numbers 0 to
  * 2. Then it rewrites row 1 and adds text to row 2:
@@ -18,7 +18,12 @@
  * After the first read, the reader's cursor is after byte 5 of row 2, and
  * contains the sequence number of the last change. At the second read, the last
  * rewrite of row 1 has a higher sequence number. Row 2 was not rewritten, so
- * the added text starts after its first 5 bytes. */
+ * the added text starts after its first 5 bytes.
+ *
+ * A result for a full-screen program shows only the program's screen. Text that
+ * has scrolled off the main screen before stays unread: the cursor records it
+ * as missed. If the program uses the alternate screen, all unread text of the
+ * main screen stays unread, and the cursor stays where it is. */
 
 #include "output/unread.h"
 
@@ -50,33 +55,70 @@ find_revised(const struct kept *k, int64_t row)
 	return NULL;
 }
 
+/* Finds the text that the reader has missed. If the middle of this text was
+ * dropped from memory, finds only the part after it, because a result then
+ * shows only the end of the text. Returns false if no such text exists. */
+static bool
+find_missed(const struct kept *k, const struct output_cursor *c,
+            struct piece *p)
+{
+	size_t at = kept_index(k, c->missed_start);
+	size_t end = kept_index(k, c->missed_end);
+
+	if (c->next >= c->missed_end)
+		return false;
+	if (kept_part_end(k, at) < end)
+		at = kept_part_end(k, at);
+	if (is_blank(k, at, end))
+		return false;
+	*p = (struct piece){ READ_MISSED, at, end - at, false, c->missed_end };
+	return true;
+}
+
+/* Returns the number of the first row to check for rewrites. */
+static int64_t
+first_row(const struct output_cursor *c)
+{
+	return c->phase == READ_REWRITTEN ? c->next : 0;
+}
+
+/* Returns the next row that has scrolled off the screen and that the reader
+ * must reread, or NULL if no such row exists. */
+static const struct revised_row *
+next_revised(const struct kept *k, const struct output_cursor *c)
+{
+	const struct revised_row *revised;
+	int i;
+
+	for (i = 0; i < REVISED_MAX; i++) {
+		revised = screen_revised(k->screen, i);
+		if (revised == NULL || revised->row >= c->row)
+			return NULL;
+		if (revised->row >= first_row(c) &&
+		    revised->rewrite > c->change &&
+		    !kept_is_dropped(k, revised->start) &&
+		    !is_blank(k, kept_index(k, revised->start),
+		              kept_index(k, revised->end)))
+			return revised;
+	}
+	return NULL;
+}
+
 /* Finds the next row that has scrolled off the screen and that the reader must
  * reread. Returns false if no such row exists. */
 static bool
 find_revised_row(const struct kept *k, const struct output_cursor *c,
                  struct piece *p)
 {
-	const struct revised_row *revised;
-	size_t at, end;
-	int i;
+	const struct revised_row *revised = next_revised(k, c);
+	size_t at;
 
-	for (i = 0; i < REVISED_MAX; i++) {
-		revised = screen_revised(k->screen, i);
-		if (revised == NULL || revised->row >= c->row)
-			return false;
-		if (revised->row < c->next ||
-		    revised->rewrite <= c->change ||
-		    kept_is_dropped(k, revised->start))
-			continue;
-		at = kept_index(k, revised->start);
-		end = kept_index(k, revised->end);
-		if (is_blank(k, at, end))
-			continue;
-		*p = (struct piece){ READ_REWRITTEN, at, end - at, false,
-		    revised->row + 1 };
-		return true;
-	}
-	return false;
+	if (revised == NULL)
+		return false;
+	at = kept_index(k, revised->start);
+	*p = (struct piece){ READ_REWRITTEN, at,
+	    kept_index(k, revised->end) - at, false, revised->row + 1 };
+	return true;
 }
 
 /* Finds the next row that is still on the screen and that the reader must
@@ -93,7 +135,7 @@ find_rewritten_line(const struct kept *k, const struct output_cursor *c,
 		row = first + i;
 		at = k->line_at[i];
 		end = k->line_at[i + 1];
-		if (row < c->next || is_blank(k, at, end) ||
+		if (row < first_row(c) || is_blank(k, at, end) ||
 		    screen_line_rewrite(k->screen, i) <= c->change)
 			continue;
 		*p = (struct piece){ READ_REWRITTEN, at, end - at, false,
@@ -201,7 +243,7 @@ find_shown(const struct kept *k, const struct output_cursor *c,
 	for (; i < k->shown; i++) {
 		at = k->shown_at[i];
 		end = k->shown_at[i + 1];
-		if (screen_row_change(k->screen, i) <= c->change ||
+		if (screen_row_change(k->screen, i) <= c->screen_change ||
 		    is_blank(k, at, end))
 			continue;
 		*p = (struct piece){ READ_ALTERNATE, at, end - at, false,
@@ -217,11 +259,13 @@ unread_find(struct kept *k, const struct output_cursor *c, struct piece *p)
 	bool has_changed = screen_change(k->screen) > c->change;
 
 	kept_update(k);
-	if (has_changed && c->phase == READ_REWRITTEN && find_row(k, c, p))
+	if (c->phase == READ_MISSED && find_missed(k, c, p))
+		return true;
+	if (has_changed && c->phase <= READ_REWRITTEN && find_row(k, c, p))
 		return true;
 	if (c->phase != READ_ALTERNATE && find_text(k, c, p))
 		return true;
-	return has_changed && find_shown(k, c, p);
+	return unread_has_new_screen(k, c) && find_shown(k, c, p);
 }
 
 void
@@ -251,5 +295,49 @@ unread_mark_read(struct kept *k, struct output_cursor *c)
 	c->bytes = (int64_t)(k->line_at[last + 1] - k->line_at[last]);
 	c->lines = k->total.lines;
 	c->change = screen_change(k->screen);
+	c->screen_change = c->change;
 	screen_mark_read(k->screen);
+}
+
+/* Adds all unread text that has scrolled off the main screen to the text that
+ * the reader has missed. */
+static void
+add_missed(const struct kept *k, struct output_cursor *c)
+{
+	int64_t start = find_position(k, c).at;
+	int64_t end = screen_final(k->screen).bytes;
+	const struct revised_row *revised = next_revised(k, c);
+
+	if (revised != NULL && revised->start < start)
+		start = revised->start;
+	/* Omit the newline after the last row that the reader has read. */
+	if (start >= end ||
+	    is_blank(k, kept_index(k, start), kept_index(k, end)))
+		return;
+	if (c->missed_end == 0)
+		c->missed_start = start;
+	c->missed_end = end;
+}
+
+void
+unread_mark_screen_read(struct kept *k, struct output_cursor *c)
+{
+	int64_t start, end;
+
+	kept_update(k);
+	c->screen_change = screen_change(k->screen);
+	if (screen_is_alternate(k->screen))
+		return;
+	add_missed(k, c);
+	start = c->missed_start;
+	end = c->missed_end;
+	unread_mark_read(k, c);
+	c->missed_start = start;
+	c->missed_end = end;
+}
+
+bool
+unread_has_new_screen(const struct kept *k, const struct output_cursor *c)
+{
+	return screen_change(k->screen) > c->screen_change;
 }

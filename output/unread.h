@@ -14,6 +14,8 @@ struct kept;
 
 /* The kinds of unread text, in the order in which they are read */
 enum reading_phase {
+	READ_MISSED,     /* final text that no result has shown, because a
+	                  * full-screen program was running */
 	READ_REWRITTEN,  /* rows rewritten after they were read */
 	READ_ADDED,      /* text added since the reader's last read */
 	READ_ALTERNATE   /* changed rows of the alternate screen */
@@ -31,14 +33,23 @@ struct output_cursor {
 	                   * `row` */
 	int64_t change;   /* sequence number of the last screen change that the
 	                   * reader has seen */
+	int64_t screen_change;  /* sequence number of the last change that the
+	                         * reader has seen on the screen of a
+	                         * full-screen program */
+
+	/* Final text that the reader has not read, although it has read later
+	 * rows on the screen of a full-screen program. Both members are byte
+	 * positions in the stream's text, or 0 if there is no such text. */
+	int64_t missed_start;
+	int64_t missed_end;
 
 	/* The progress of a read that returns the reader's unread text in
 	 * several pieces. Both members are 0 when no read is in progress. */
 	enum reading_phase phase;
 	int64_t next;     /* where reading resumes: a row number
 	                   * (READ_REWRITTEN), a position in the stream's text
-	                   * (READ_ADDED), or the index of a row on the
-	                   * alternate screen (READ_ALTERNATE) */
+	                   * (READ_MISSED, READ_ADDED), or the index of a row
+	                   * on the alternate screen (READ_ALTERNATE) */
 };
 
 /* A piece of text that a reader has not yet read */
@@ -62,6 +73,14 @@ void unread_skip(struct output_cursor *, const struct piece *);
 
 /* Marks all text of the stream as read. */
 void unread_mark_read(struct kept *, struct output_cursor *);
+
+/* Marks only the rows on the screen of a full-screen program as read. Unread
+ * text that is not on the screen stays unread. */
+void unread_mark_screen_read(struct kept *, struct output_cursor *);
+
+/* Returns whether the screen of a full-screen program has changed since the
+ * reader last read the stream. */
+bool unread_has_new_screen(const struct kept *, const struct output_cursor *);
 
 /* Returns the position in the stream's text where the text added since the
  * reader's last read starts. The caller must call kept_update() first. */

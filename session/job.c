@@ -124,8 +124,8 @@ job_mark_output_reported(struct job *job)
 {
 	if (job->out.text == NULL || job->state == JOB_FINISHED)
 		return;
-	output_mark_read(job->out.text, &job->out.seen);
-	output_mark_read(job->err.text, &job->err.seen);
+	output_mark_shown(job->out.text, &job->out.seen);
+	output_mark_shown(job->err.text, &job->err.seen);
 }
 
 void

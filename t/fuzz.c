@@ -757,7 +757,7 @@ run(const uint8_t *p, size_t n, size_t chunk_max, uint32_t seed, bool terminal,
 		     lines_in(b.data, b.len) <= (size_t)fit.lines);
 		b.len = 0;
 		output_show(o, &read, bounds, "x", &b);
-		output_mark_read(o, &read);
+		output_mark_shown(o, &read);
 		check_text(&b);
 		b.len = 0;
 	}

@@ -1123,6 +1123,43 @@ start_stubborn_tasks() {
 	has "$(plain screen)" '    again'
 }
 
+@test "I6: text printed before a full-screen program starts is new when it exits" {
+	boris
+	for begins in '\033[?1049h\033[H' '\033[H\033[J\033[3;5H'; do
+		start_on_terminal "stty -echo; echo first; read x; echo second
+			printf '${begins}drawn'; read x; printf ' again'; read x
+			printf '\033[?1049l\033[99;1Hbye\nafter'; read x" \
+			'"until":"first"'
+		run_input '\n' '"until":"drawn"'
+		lacks "$(plain screen)" second
+		run_input '\n' '"until":"again"'
+		run_input '\n' '"until":"after"'
+		like "$(plain stdout)" $'second\n*after'
+		lacks "$(plain stdout)" first
+		read_task '' '"new":true'
+		is "$(plain stdout)" ''
+		run_input '\n'
+	done
+}
+
+@test "I6: text printed before a full-screen program starts does not make its unchanged screen new" {
+	boris
+	start_on_terminal 'echo before; printf "\033[?1049h\033[Hdrawn"; read x' \
+		'"until":"drawn"'
+	read_task '' '"new":true'
+	is "$(plain screen)" ''
+}
+
+@test "I6: rows that the field screen has shown are not new when the program exits" {
+	boris
+	start_on_terminal 'stty -echo; echo before; printf "\033[H\033[J\033[3;5H"
+		printf drawn; read x; printf "\033[99;1Hbye\nafter"; read x' \
+		'"until":"drawn"'
+	run_input '\n' '"until":"after"'
+	like "$(plain stdout)" $'before\n*after'
+	lacks "$(plain stdout)" drawn
+}
+
 # prints_lines BYTES: Fails if a program that prints BYTES (with the escapes of
 # printf) counts as a full-screen program.
 prints_lines() {
