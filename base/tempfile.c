@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -63,29 +62,36 @@ find_name(struct tempfiles *t, const char *path)
 	return NULL;
 }
 
-static struct name *
-find_free(struct tempfiles *t)
+/* Returns the index of the first name that is not in use, or FILES if all names
+ * are in use. */
+static int
+find_free(const struct tempfiles *t)
 {
-	struct name *at = t->name;
+	int i = 0;
 
-	while (at < t->name + t->used && at->in_use)
-		at++;
-	if (at == t->name + FILES)
-		return NULL;
-	if (at == t->name + t->used)
-		t->used++;
-	return at;
+	while (i < t->used && t->name[i].in_use)
+		i++;
+	return i;
+}
+
+bool
+tempfile_is_full(const struct tempfiles *t)
+{
+	return find_free(t) == FILES;
 }
 
 int
 tempfile_add(struct tempfiles *t, const char *path)
 {
-	struct name *at = find_free(t);
+	int i = find_free(t);
+	struct name *at = &t->name[i];
 
-	if (at == NULL) {
+	if (i == FILES) {
 		errno = EDQUOT;
 		return -1;
 	}
+	if (i == t->used)
+		t->used++;
 	/* Copy the name before in_use is set. If boris is killed between these
 	 * two steps, the guard process must not find an incomplete name. */
 	memcpy(at->text, base_name(path), strlen(base_name(path)) + 1);

@@ -7,6 +7,8 @@
  * in memory shared with the guard, a second process that removes the files if
  * boris is killed (L4). */
 
+#include <stdbool.h>
+
 struct tempfiles;
 
 /* Creates an empty list of temporary files in `dir`, an absolute path that must
@@ -23,6 +25,9 @@ int tempfile_create(struct tempfiles *, char **path);
  * directory of the list, and its name must be shorter than 48 bytes. Returns 0,
  * or -1 with errno set to EDQUOT if there are too many files. */
 int tempfile_add(struct tempfiles *, const char *path);
+
+/* Returns whether no more files can be added to the list. */
+bool tempfile_is_full(const struct tempfiles *);
 
 /* Removes a file that tempfile_create() or tempfile_add() has added to the
  * list. */

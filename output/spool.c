@@ -47,7 +47,8 @@ enum {
 	DISK_TENTH = -4,
 	MEMORY_QUARTER = -5,
 	MEMORY_TENTH = -6,
-	SAVING_OFF = -7
+	SAVING_OFF = -7,
+	TOO_MANY_FILES = -8
 };
 
 struct spool_file {
@@ -82,9 +83,10 @@ file_of(struct list_node *node)
 	return LIST_ITEM(node, struct spool_file, node);
 }
 
-/* Removes the stream's file, and frees the stream if it is already closed. */
+/* Removes the stream's file, and frees the stream if it is already closed.
+ * Otherwise, spool_report() reports the given reason. */
 static void
-spool_remove(struct spool_file *f)
+spool_remove(struct spool_file *f, int reason)
 {
 	list_remove(&f->spool->saved, &f->node);
 	f->spool->total -= f->size;
@@ -92,7 +94,7 @@ spool_remove(struct spool_file *f)
 	tempfile_remove(f->spool->files, f->path);
 	free(f->path);
 	f->path = NULL;
-	f->reason = SPOOL_FULL;
+	f->reason = reason;
 	if (f->closed)
 		free(f);
 }
@@ -110,7 +112,8 @@ static const char *const reasons[] = {
 	[-MEMORY_QUARTER] = "the files of this session reached a quarter of "
 	    "the free memory",
 	[-MEMORY_TENTH] = "less than a tenth of the memory is free",
-	[-SAVING_OFF] = "--save-limit is 0"
+	[-SAVING_OFF] = "--save-limit is 0",
+	[-TOO_MANY_FILES] = "boris keeps at most 1,024 files"
 };
 
 /* Lowers a limit to the given number of bytes and sets its reason. A negative
@@ -161,19 +164,19 @@ is_removable(const struct spool_file *f)
 }
 
 /* Removes the oldest removable files until the session's files can grow by
- * `more` bytes without exceeding `max` bytes. Never removes the file f. */
+ * `more` bytes without exceeding the limit. Never removes the file f. */
 static void
 spool_evict(struct spool *s, const struct spool_file *f, int64_t more,
-            int64_t max)
+            const struct spool_limit *limit)
 {
 	struct list_node *n = s->saved.first, *next;
 	struct spool_file *old;
 
-	while (n != NULL && s->total + more > max) {
+	while (n != NULL && s->total + more > limit->bytes) {
 		next = n->next;
 		old = file_of(n);
 		if (is_removable(old) && old != f)
-			spool_remove(old);
+			spool_remove(old, limit->reason);
 		n = next;
 	}
 }
@@ -191,7 +194,7 @@ spool_save(struct spool_file *f, const char *p, size_t n)
 
 	lower_limit(&allowed, s->limit - f->size, FILE_FULL);
 	lower_limit(&max, s->quarter_limit.bytes, s->quarter_limit.reason);
-	spool_evict(s, f, allowed.bytes, max.bytes);
+	spool_evict(s, f, allowed.bytes, &max);
 	lower_limit(&allowed, max.bytes - s->total, max.reason);
 	if (s->unmeasured >= MEASURE_BYTES ||
 	    allowed.bytes > s->free_limit.bytes)
@@ -217,7 +220,8 @@ spool_save(struct spool_file *f, const char *p, size_t n)
 		fd_close(&f->fd);
 }
 
-/* Removes the oldest removable file. Returns false if no such file exists. */
+/* Removes the oldest removable file because there are too many files. Returns
+ * false if no such file exists. */
 static bool
 spool_remove_oldest(struct spool *s)
 {
@@ -227,23 +231,30 @@ spool_remove_oldest(struct spool *s)
 		n = n->next;
 	if (n == NULL)
 		return false;
-	spool_remove(file_of(n));
+	spool_remove(file_of(n), TOO_MANY_FILES);
 	return true;
 }
 
+/* Frees a slot for another temporary file, if necessary and possible. Returns
+ * whether a file can be added. */
+static bool
+make_room(struct spool *s)
+{
+	if (!tempfile_is_full(s->files))
+		return true;
+	return spool_remove_oldest(s);
+}
+
 /* Creates the saved file. If there are too many files, first removes the
- * session's oldest removable files. Sets f->fd, or f->reason on
- * failure. */
+ * session's oldest removable file. Sets f->fd, or f->reason on failure. */
 static void
 spool_create(struct spool_file *f)
 {
-	bool again = true;
-
-	while (again) {
-		f->fd = tempfile_create(f->spool->files, &f->path);
-		again = f->fd < 0 && errno == EDQUOT &&
-		    spool_remove_oldest(f->spool);
+	if (!make_room(f->spool)) {
+		f->reason = TOO_MANY_FILES;
+		return;
 	}
+	f->fd = tempfile_create(f->spool->files, &f->path);
 	if (f->fd < 0)
 		f->reason = errno;
 }
@@ -271,7 +282,7 @@ spool_free(struct spool *s)
 	 * spool_remove() removes the file from the list. */
 	while (s->saved.first != NULL)
 		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-		spool_remove(file_of(s->saved.first));
+		spool_remove(file_of(s->saved.first), 0);
 }
 
 struct spool_file *
@@ -294,7 +305,7 @@ spool_close(struct spool_file *f)
 	if (f->path == NULL)
 		free(f);
 	else if (!f->reported)
-		spool_remove(f);
+		spool_remove(f, 0);
 }
 
 void

@@ -519,6 +519,20 @@ run_bash() {
 	call_bash "$@" && answer
 }
 
+# save_files N: Runs 16 N commands that each print more than their limit on
+# stdout and stderr, so that the server saves 32 N files. No other response may
+# be pending, because head reads the responses faster than read_reply.
+save_files() {
+	local i n
+	for ((n = 0; n < $1; n++)); do
+		for ((i = 0; i < 16; i++)); do
+			call_bash 'printf %0300d 0; printf %0300d 0 >&2' \
+				'{"limit":200}'
+		done
+		timeout $((20 * SLOW)) head -n 16 <&8 >>heard || return
+	done
+}
+
 # start_task COMMAND [ARGUMENTS]: Starts a background task. Sets $task and $pid.
 start_task() {
 	local more=${2-}

@@ -554,9 +554,9 @@ written_pieces() {
 	rm "$file"-*.log
 }
 
-# save_files N: Prints N requests. Each saves two files, and the last one also
-# prints the number of files.
-save_files() {
+# requests_that_save N: Prints N requests. Each saves two files, except for the
+# last one, which prints the number of files.
+requests_that_save() {
 	local command='printf %0300d 0; printf %0300d 0 >&2'
 	for ((i = 1; i <= $1; i++)); do
 		((i < $1)) || command='ls $TMPDIR | wc -l'
@@ -566,7 +566,7 @@ save_files() {
 
 @test "O5: the oldest saved files are removed when there are more than 1,024" {
 	echo "$HELLO" >all
-	save_files 531 >>all
+	requests_that_save 531 >>all
 	SLOW=$((4 * SLOW)) filter --structured=off <all >seen
 	is "$status $(wc -l <seen)" '0 532'
 	is "$(grep -o 'full output: [^]]*' seen | sort -u | wc -l)" 1060
@@ -785,6 +785,16 @@ names_file() {
 	[ ! -e "$file" ]
 }
 
+@test "O5: if a saved file was removed because there are 1,024 files, the result says so" {
+	boris --structured=off
+	run_bash "$(as 70000 a)" '{"run_in_background":true}'
+	[[ $(text) =~ task_id:\ ([0-9a-f]+) ]]
+	task=${BASH_REMATCH[1]}
+	save_files 32
+	read_task "$task" '{"wait":60000}'
+	has "$(text)" '; full output not saved: boris keeps at most 1,024 files]'
+}
+
 # in_memory TYPE: Makes the server's TMPDIR a file system in memory. TYPE is its
 # type, followed by options of mount(8).
 in_memory() {
@@ -855,6 +865,18 @@ free_bytes() {
 		wc -c <"$(cat file3)"'
 	is "$(plain stdout)" $'3145728\n3145728'
 	has "$(plain stderr)" 'No such file'
+}
+
+@test "O5: if a saved file was removed because of the free space, the result says so" {
+	in_memory 'tmpfs -o size=32m'
+	boris
+	start_task 'yes abcdefg | head -c 6000000'
+	eventually is_reaped "$pid"
+	run_bash 'yes abcdefg | head -c 6000000'
+	isnt "$(result stdout_file)" ''
+	read_task
+	is_not_saved \
+		'the files of this session reached a quarter of the free space'
 }
 
 @test "O5: saved files leave at least a tenth of the file system free" {
