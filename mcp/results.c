@@ -43,9 +43,9 @@ enum {
 	 * note_session() are never cut, because they fit in three quarters of
 	 * the smallest limit, 1500 of 2000 bytes (K3). At most, three abandoned
 	 * calls need 156 bytes each in addition to their commands, three ended
-	 * tasks 51, a survivor 114, the number of other tasks 21, and the
-	 * separators 12: 768 + 7 * 104 = 1496. */
-	ENDED_BYTES = 104
+	 * tasks 71, a survivor 114, the number of other tasks 21, and the
+	 * separators 12: 828 + 7 * 96 = 1500. */
+	ENDED_BYTES = 96
 };
 
 /* A result being built, both as text and as structured data (B6) */
@@ -196,7 +196,11 @@ note_ended_task(struct buf *b, const struct job *job)
 
 	put_short(&purpose, job->description.len > 0 ? &job->description
 	    : &job->exec.text);
-	if (job->exec.shell_ended)
+	if (job->forgotten && job->exec.shell_ended)
+		note(b, "task %s ended with exit code %d, and its output was "
+		    "discarded (%s)", job->id, job->exec.status,
+		    buf_text(&purpose));
+	else if (job->exec.shell_ended)
 		note(b, "task %s ended with exit code %d (%s)", job->id,
 		    job->exec.status, buf_text(&purpose));
 	else
@@ -268,6 +272,28 @@ note_survivor(struct result *r)
 	buf_free(&survivor);
 }
 
+/* Adds the text of note_abandoned_call() for a command whose output was
+ * discarded, because newer tasks have ended. */
+static void
+note_forgotten_call(struct buf *b, const struct job *job, const char *command)
+{
+	int status = job->exec.status;
+
+	if (job->lost)
+		note(b, "the response to your call may have been lost; its "
+		    "command ended with exit code %d, and its output was "
+		    "discarded: %s", status, command);
+	else if (job->too_many_tasks)
+		note(b, "your call timed out; boris terminated its command, "
+		    "because %d background tasks were already running, and "
+		    "discarded its output: %s", job->options->tasks_max,
+		    command);
+	else
+		note(b, "your call timed out; its command ended with exit "
+		    "code %d, and its output was discarded: %s", status,
+		    command);
+}
+
 /* Adds a note about the command of a call that exceeded the client's timeout,
  * or whose response may have been lost: whether the command is still running,
  * or how it ended (E6, H7). */
@@ -279,7 +305,9 @@ note_abandoned_call(struct buf *b, const struct job *job)
 
 	put_short(&command, &job->exec.text);
 	text = buf_text(&command);
-	if (job->lost)
+	if (job->forgotten && job->exec.shell_ended && !job->not_run)
+		note_forgotten_call(b, job, text);
+	else if (job->lost)
 		note(b, "the response to your call may have been lost; its "
 		    "command ended as task %s with exit code %d: %s", job->id,
 		    job->exec.status, text);

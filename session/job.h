@@ -136,6 +136,9 @@ struct job {
 	bool not_run;               /* the job was rejected after `abandoned`
 	                             * was set, and this has yet to be
 	                             * reported */
+	bool forgotten;             /* the output of the finished task was
+	                             * discarded, because newer tasks have
+	                             * ended; set only by session.c */
 	bool survivor_logged;       /* boris has logged that it cannot terminate
 	                             * the command */
 	struct job_stream out;
@@ -168,7 +171,7 @@ struct job {
 	int refs;               /* number of open tool calls that refer to the
 	                         * job */
 	bool read;              /* a client has received the final result of the
-	                         * task */
+	                         * task, or the task is not to be reported */
 
 	/* Private to secret.c */
 	struct secret *secret;  /* FIFO through which the user enters a secret;

@@ -21,14 +21,14 @@
  *
  * A hand-over (E5, K2) gives the command an id and moves it to LIST_BACKGROUND,
  * but does not affect its processes. A finished task stays in its list until
- * its result has been read. Any other job is freed when it has ended, no call
- * refers to it, and all its processes have exited. */
+ * its result has been read, or its output was discarded (`forgotten`) and a note
+ * has reported its end. Any other job is freed when it has ended, no call refers
+ * to it, and all its processes have exited. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "session/session.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,8 +45,12 @@ enum {
 	                   * secrets and have 32 digits. */
 	TEXT_KEPT = 800,  /* length in bytes to which a started command's text
 	                   * is truncated (T7) */
-	NOT_RUN_MAX = 10  /* maximum number of rejected jobs kept until a result
-	                   * reports them (E6) */
+	/* Maximum number of rejected jobs kept until a result reports them
+	 * (E6) */
+	NOT_RUN_MAX = 10,
+	/* Maximum number of forgotten tasks kept until a result reports their
+	 * end (T2) */
+	FORGOTTEN_MAX = 10
 };
 
 /* Returns the job that contains the list node, or NULL if the node is NULL. */
@@ -160,12 +164,12 @@ session_drop(struct session *s, struct job *job)
 	job_free(job);
 }
 
-/* Returns whether the job is a running task, or a finished task whose result no
- * client has read. */
+/* Returns whether the job is a running task, or a finished task whose result a
+ * client can still read. */
 static bool
 is_listed(const struct job *job)
 {
-	return job_has_id(job) && !job->read;
+	return job_has_id(job) && !job->read && !job->forgotten;
 }
 
 /* Returns whether the client has stopped waiting for the tool call and has yet
@@ -176,9 +180,20 @@ is_unreported(const struct job *job)
 	return job->abandoned && !job->abandoned_reported;
 }
 
+/* Returns whether the job is a forgotten task whose end has yet to be reported.
+ * A shared session reports no ends (H6). */
+static bool
+is_forgotten_unreported(const struct session *s, const struct job *job)
+{
+	if (!job->forgotten || job->read || s->shared)
+		return false;
+	return !job->end_reported || is_unreported(job);
+}
+
 /* Frees the output of a finished job that no tool call refers to and no later
  * result needs. Also frees the job itself, unless one of its processes is still
- * running or still holds an output pipe open. */
+ * running or still holds an output pipe open, or a note has yet to report the
+ * job. */
 static void
 drop_if_done(struct session *s, struct job *job)
 {
@@ -194,7 +209,7 @@ drop_if_done(struct session *s, struct job *job)
 	output_free(job->out.text);
 	output_free(job->err.text);
 	job->out.text = job->err.text = NULL;
-	if (!alive)
+	if (!alive && !is_forgotten_unreported(s, job))
 		session_drop(s, job);
 }
 
@@ -209,8 +224,19 @@ session_reject(struct session *s, struct job *job, enum job_rejection why)
 	set_state(s, job, JOB_FINISHED);
 }
 
+/* Returns the job that ended first. The first argument may be NULL. */
+static struct job *
+find_older(struct job *oldest, struct job *job)
+{
+	if (oldest == NULL || job->ended_at < oldest->ended_at)
+		return job;
+	return oldest;
+}
+
 /* If more than `unread_max` finished tasks have unread results, forgets the one
- * that ended first and returns true. Otherwise returns false. */
+ * that ended first and returns true. Otherwise returns false. If no result has
+ * reported the end of this task yet, keeps the task without its output, so that
+ * a note can report it (T8, E6). */
 static bool
 forget_oldest(struct session *s)
 {
@@ -223,10 +249,32 @@ forget_oldest(struct session *s)
 		    job->refs > 0)
 			continue;
 		unread++;
-		if (oldest == NULL || job->ended_at < oldest->ended_at)
-			oldest = job;
+		oldest = find_older(oldest, job);
 	}
 	if (oldest == NULL || unread <= s->options->unread_max)
+		return false;
+	oldest->forgotten = true;
+	drop_if_done(s, oldest);
+	return true;
+}
+
+/* If more than FORGOTTEN_MAX forgotten tasks have yet to be reported, gives up
+ * reporting the one that ended first and returns true. Otherwise returns
+ * false. */
+static bool
+drop_oldest_forgotten(struct session *s)
+{
+	struct job *job, *oldest = NULL;
+	int forgotten = 0;
+
+	for (job = first_in(s, LIST_BACKGROUND); job != NULL;
+	    job = next_in(job)) {
+		if (!is_forgotten_unreported(s, job))
+			continue;
+		forgotten++;
+		oldest = find_older(oldest, job);
+	}
+	if (oldest == NULL || forgotten <= FORGOTTEN_MAX)
 		return false;
 	oldest->read = true;
 	drop_if_done(s, oldest);
@@ -882,12 +930,14 @@ session_next_task(const struct session *s, const struct job *after)
 	return job;
 }
 
-/* Returns whether the task has ended and its end must be reported in a note. No
- * note is needed if a tool call is waiting for the task, or if the end has been
- * or will be reported in another way. */
+/* Returns whether the job is a task that has ended and whose end must be
+ * reported in a note. No note is needed if a tool call is waiting for the task,
+ * or if the end has been or will be reported in another way. */
 static bool
 is_unreported_end(const struct job *job)
 {
+	if (!job_has_id(job) || job->read)
+		return false;
 	if (job->state != JOB_FINISHED || job->refs > 0)
 		return false;
 	return !job->end_reported && !is_unreported(job);
@@ -896,13 +946,14 @@ is_unreported_end(const struct job *job)
 struct job *
 session_next_unreported_end(struct session *s, const struct job *after)
 {
-	struct job *job = session_next_task(s, after);
+	struct job *job = after == NULL ? first_in(s, LIST_BACKGROUND)
+	    : next_in(after);
 
 	/* The task may belong to another client in a shared session (H6). */
 	if (s->shared)
 		return NULL;
 	while (job != NULL && !is_unreported_end(job))
-		job = session_next_task(s, job);
+		job = next_in(job);
 	return job;
 }
 
@@ -913,7 +964,7 @@ session_next_abandoned(struct session *s, const struct job *after)
 	    : next_in(after);
 
 	for (; job != NULL; job = next_in(job)) {
-		if (is_unreported(job) && (is_listed(job) || job->not_run))
+		if (is_unreported(job) && (!job->read || job->not_run))
 			break;
 	}
 	return job;
@@ -946,18 +997,32 @@ session_unref(struct session *s, struct job *job, bool read)
 	drop_if_done(s, job);
 }
 
-/* Marks the unreported ends of up to `max` tasks as reported. */
+/* Marks the unreported ends of up to SESSION_ENDS_REPORTED tasks as
+ * reported. */
 static void
-mark_ends_reported(struct session *s, int max)
+mark_ends_reported(struct session *s)
 {
 	struct job *ended;
 	int n;
 
-	for (n = 0; n < max; n++) {
+	for (n = 0; n < SESSION_ENDS_REPORTED; n++) {
 		ended = session_next_unreported_end(s, NULL);
 		if (ended == NULL)
 			return;
 		ended->end_reported = true;
+		drop_if_done(s, ended);
+	}
+}
+
+/* Marks the unreported ends of all listed tasks as reported. */
+static void
+mark_listed_ends_reported(struct session *s)
+{
+	struct job *job = NULL;
+
+	while ((job = session_next_task(s, job)) != NULL) {
+		if (is_unreported_end(job))
+			job->end_reported = true;
 	}
 }
 
@@ -978,8 +1043,8 @@ mark_abandoned_reported(struct session *s)
 		if (job->not_run) {
 			job->not_run = false;
 			s->not_run--;
-			drop_if_done(s, job);
 		}
+		drop_if_done(s, job);
 	}
 }
 
@@ -1002,7 +1067,7 @@ mark_survivors_reported(struct session *s)
 void
 session_mark_notes_reported(struct session *s)
 {
-	mark_ends_reported(s, SESSION_ENDS_REPORTED);
+	mark_ends_reported(s);
 	mark_abandoned_reported(s);
 	mark_survivors_reported(s);
 }
@@ -1017,7 +1082,7 @@ session_mark_dir_reported(struct session *s, const struct job *job)
 void
 session_mark_list_reported(struct session *s)
 {
-	mark_ends_reported(s, INT_MAX);
+	mark_listed_ends_reported(s);
 	mark_abandoned_reported(s);
 }
 
@@ -1181,6 +1246,8 @@ session_act(struct session *s, const struct loop *loop)
 		drop_if_done(s, job);
 	}
 	while (forget_oldest(s))
+		;
+	while (drop_oldest_forgotten(s))
 		;
 	act_on_queue(s, now);
 }

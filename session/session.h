@@ -111,11 +111,12 @@ void session_unref(struct session *, struct job *, bool read);
  * job following `after`, the first job if `after` is NULL, or NULL at the
  * end. */
 
-/* Iterates over running tasks, and over finished tasks whose results have not
- * been read. */
+/* Iterates over running tasks, and over finished tasks whose results can still
+ * be read. */
 struct job *session_next_task(const struct session *, const struct job *after);
 /* Iterates over finished tasks whose end has yet to be reported: no tool call
- * is waiting for them, and no result has reported their end (T8). */
+ * is waiting for them, and no result has reported their end (T8). The output of
+ * such a task may have been discarded (`forgotten`). */
 struct job *session_next_unreported_end(struct session *,
                                         const struct job *after);
 /* Iterates over cancelled commands that boris could not terminate and that have

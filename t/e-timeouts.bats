@@ -643,6 +643,42 @@ task_output and task_id ????????: echo so far; *"
 'running, which is the maximum'
 }
 
+# has_fifteen_results: Leaves five calls, which the client times out, and ten
+# tasks, all ended and unread. Their commands contain "number 0" to "number 14".
+has_fifteen_results() {
+	local i pids=()
+	for i in {0..9}; do
+		start_task "read <gate; : number $i"
+		pids+=("$pid")
+	done
+	for i in {10..14}; do
+		call_bash ": number $i; cd '$PWD'; echo \$\$ >$i; read <never" \
+			'{"cwd":"/"}'
+		await_file "$i"
+		cancel_by_timeout $id
+		eventually is_reaped "$(<$i)"
+		sync_server
+	done
+	release 10
+	for pid in "${pids[@]}"; do
+		eventually is_reaped "$pid"
+	done
+	sync_server
+}
+
+@test "E6, T8: notes report all ended tasks and timed-out calls even if their output was discarded" {
+	boris
+	has_fifteen_results
+	run_tool task_output '{}'
+	get -s result content 0 text >notes
+	run_bash true
+	plain note >>notes
+	for i in {0..14}; do
+		is "$i: $(grep -ow "number $i" notes | wc -l)" "$i: 1"
+	done
+	is "$(grep -o 'discarded its output' notes | wc -l)" 5
+}
+
 @test "E6: if the client times out while a command is being terminated, its output can still be read" {
 	boris
 	call_bash 'trap "echo bye; echo x >mark; read <gate; exit 3" TERM

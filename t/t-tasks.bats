@@ -1390,6 +1390,29 @@ five_ended() {
 	is "$(plain note | grep -o ' ended with' | wc -l)" 2
 }
 
+@test "T8: the note about a task says if its output was discarded" {
+	boris
+	start_ten
+	call_bash "echo \$\$ >'$PWD/mark'; read <'$PWD/never'" '{"cwd":"/"}'
+	await_file mark
+	release 10
+	for pid in "${pids[@]}"; do
+		await_end
+	done
+	# The command becomes an eleventh task, because its call has timed out.
+	cancel_by_timeout $id
+	sync_server
+	kill "$(<mark)"
+	eventually is_reaped "$(<mark)"
+	sync_server
+	for i in {1..4}; do
+		run_bash true
+		plain note >>notes
+	done
+	is "$(grep -o ' ended with exit code 0' notes | wc -l)" 10
+	is "$(grep -o ' code 0, and its output was discarded' notes | wc -l)" 1
+}
+
 @test "T8: a long directory name does not cut short the note that a task has ended" {
 	dir=$PWD$(printf "/%0200d" {1..13})
 	mkdir -p "$dir"
