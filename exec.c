@@ -446,29 +446,38 @@ note_shell_end(struct exec *x, int64_t now)
 	return true;
 }
 
+/* Returns whether another program has replaced the shell, which has exited.
+ * /proc still gives the name of the last program that the process executed.
+ * Returns false if boris cannot determine this name. */
+static bool
+is_shell_replaced(const struct exec *x)
+{
+	const char *name = strrchr(x->options->shell, '/') + 1;
+	char comm[32];
+
+	if (!x->options->visible ||
+	    proc_read(x->pid, "comm", comm, sizeof(comm)) <= 0)
+		return false;
+	comm[strcspn(comm, "\n")] = '\0';
+	return strcmp(comm, name) != 0;
+}
+
 /* Returns the reason why the shell has not reported its directory. */
 static enum exec_report
 find_missing_report(const struct exec *x)
 {
 	const struct script *s = &x->script;
-	const char *name = strrchr(x->options->shell, '/') + 1;
-	char comm[32];
 
 	if (!x->shell_ended || x->signalled)
 		return REPORT_OK;
 	if (x->group->lacks_fd)
 		return REPORT_NO_FD;
+	/* Check this before s->syntax_error, which is also true if the message
+	 * came from a shell that the command started. */
+	if (is_shell_replaced(x))
+		return REPORT_REPLACED;
 	if (s->syntax_error)
 		return s->own_trap ? REPORT_LOST : REPORT_OK;
-	/* /proc still gives the name of the last program that the exited
-	 * process executed. If that program is not the shell, the command
-	 * replaced the shell with exec. */
-	if (x->options->visible && proc_read(x->pid, "comm", comm,
-	    sizeof(comm)) > 0) {
-		comm[strcspn(comm, "\n")] = '\0';
-		if (strcmp(comm, name) != 0)
-			return REPORT_REPLACED;
-	}
 	return s->own_trap ? REPORT_TRAP : REPORT_LOST;
 }
 

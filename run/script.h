@@ -24,7 +24,8 @@ struct script {
 	                      * report, or -1 if there is no such trap */
 	bool own_trap;       /* true if the command seems to set its own EXIT
 	                      * trap */
-	bool syntax_error;   /* true if the shell reported a syntax error */
+	bool syntax_error;   /* true if the shell, or a shell that the command
+	                      * started, reported a syntax error */
 	bool filtering;      /* true while script_clean() must still filter the
 	                      * start of the shell's stderr */
 	struct buf trap;     /* text of boris's EXIT trap, which script_clean()

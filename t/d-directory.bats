@@ -151,6 +151,16 @@ not_updated() {
 	not_updated 'cd d; exec bash -c true'
 }
 
+@test "D2: if another shell reports a syntax error, a note about exec is still produced" {
+	needs_linux_parts
+	mkdir d
+	boris
+	for command in 'exec true' 'exec sh -c "exit 2"'; do
+		not_updated "cd d; /bin/bash -c 'if'; $command" \
+			'another program replaced the shell*'
+	done
+}
+
 @test "D2: if the shell cannot report its directory, a note says so" {
 	mkdir d
 	boris
