@@ -32,6 +32,7 @@
  * - The backslash bypasses aliases, and `builtin` or `command` bypasses
  *   functions. Only bash can have aliases or functions before the trap is set,
  *   from BASH_ENV or the environment.
+ * - The trap replaces one that was set by a file named by BASH_ENV (D3).
  * - The exit codes are reported only if the command seems to contain a
  *   pipeline. Therefore a background command without a pipeline needs no trap,
  *   and its shell can replace itself with the last program.
