@@ -235,10 +235,8 @@ spool_remove_oldest(struct spool *s)
 	return true;
 }
 
-/* Frees a slot for another temporary file, if necessary and possible. Returns
- * whether a file can be added. */
-static bool
-make_room(struct spool *s)
+bool
+spool_make_room(struct spool *s)
 {
 	if (!tempfile_is_full(s->files))
 		return true;
@@ -250,7 +248,7 @@ make_room(struct spool *s)
 static void
 spool_create(struct spool_file *f)
 {
-	if (!make_room(f->spool)) {
+	if (!spool_make_room(f->spool)) {
 		f->reason = TOO_MANY_FILES;
 		return;
 	}

@@ -47,6 +47,11 @@ struct spool {
 /* Removes all files of the session. */
 void spool_free(struct spool *);
 
+/* If there are too many temporary files (base/tempfile.h), removes the
+ * session's oldest file of an ended stream. Returns whether another file can be
+ * created. */
+bool spool_make_room(struct spool *);
+
 /* Starts a new stream. The stream must be closed before the spool is freed. */
 struct spool_file *spool_open(struct spool *);
 

@@ -50,6 +50,7 @@ struct job {
 	const struct options *options;
 	const char *session;  /* name of the session; the log contains only its
 	                       * last 8 digits */
+	struct spool *spool;  /* saved output of the session */
 
 	/* The members below describe the request. The job is a command if
 	 * `do_work` is NULL, and an edit otherwise. */

@@ -18,6 +18,7 @@
 #include "base/message.h"
 #include "base/random.h"
 #include "base/tempfile.h"
+#include "output/spool.h"
 #include "session/log.h"
 
 enum {
@@ -106,17 +107,26 @@ open_own(const char *name, int flags, mode_t type)
 	return fd;
 }
 
+/* Adds a file to the list of temporary files. If the list is full, first
+ * removes the session's oldest file of an ended stream (O5). Returns whether
+ * the file was added. */
+static bool
+add_file(struct job *job, const char *path)
+{
+	return spool_make_room(job->spool) &&
+	    tempfile_add(job->options->files, path) == 0;
+}
+
 /* Creates the FIFO and opens it for reading and writing. Opening it for writing
  * as well avoids end of file when the last writer closes it. On failure, s->fd
  * is -1. */
 static void
 create_fifo(struct job *job)
 {
-	struct tempfiles *files = job->options->files;
 	struct secret *s = job->secret;
 
-	if (tempfile_add(files, path_with(&s->path, PROMPT)) == 0 &&
-	    tempfile_add(files, path_with(&s->path, FIFO)) == 0 &&
+	if (add_file(job, path_with(&s->path, PROMPT)) &&
+	    add_file(job, path_with(&s->path, FIFO)) &&
 	    mkfifo(s->path.data, 0600) == 0)
 		s->fd = open_own(s->path.data, O_RDWR, S_IFIFO);
 }

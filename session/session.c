@@ -885,6 +885,7 @@ void
 session_run(struct session *s, struct job *job)
 {
 	job->session = s->name;
+	job->spool = &s->spool;
 	job->refs = 1;
 	job->parallel = is_parallel(s, job);
 	enter_list(&s->list[LIST_QUEUE], job);

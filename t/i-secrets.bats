@@ -243,6 +243,16 @@ writes_nothing() {
 	lacks "$(<heard)" hunter2
 }
 
+@test "I5: the FIFO is created even if boris already keeps 1,024 saved files" {
+	boris --structured=off
+	save_files 32
+	is "$(find tmp -type f | wc -l)" 1024
+	run_bash "read -sp 'Password: ' x" '{"tty":true}'
+	has "$(text)" ' --secret='
+	has_fifo
+	is "$(find tmp -type f -o -type p | wc -l)" 1024
+}
+
 @test "I5: the FIFO is removed when the task that is waiting for the secret is stopped" {
 	boris
 	ask_secret bob
