@@ -187,6 +187,17 @@ note(struct buf *notes, const char *format, ...)
 	va_end(arguments);
 }
 
+/* Returns whether the job has ended without running its command, because its
+ * process could not change to the directory or could not start the shell. */
+static bool
+was_not_run(const struct job *job)
+{
+	if (job->rejected != REJECT_NONE)
+		return true;
+	return job->exec.shell_ended &&
+	    job->exec.outcome.stage != PROC_ENTERED;
+}
+
 /* Adds a note saying that a task has ended, or that boris could not terminate
  * it after its timeout (T8). */
 static void
@@ -196,7 +207,10 @@ note_ended_task(struct buf *b, const struct job *job)
 
 	put_short(&purpose, job->description.len > 0 ? &job->description
 	    : &job->exec.text);
-	if (job->forgotten && job->exec.shell_ended)
+	if (was_not_run(job))
+		note(b, "task %s ended, but its command was not run (%s)",
+		    job->id, buf_text(&purpose));
+	else if (job->forgotten && job->exec.shell_ended)
 		note(b, "task %s ended with exit code %d, and its output was "
 		    "discarded (%s)", job->id, job->exec.status,
 		    buf_text(&purpose));
@@ -305,15 +319,18 @@ note_abandoned_call(struct buf *b, const struct job *job)
 
 	put_short(&command, &job->exec.text);
 	text = buf_text(&command);
-	if (job->forgotten && job->exec.shell_ended && !job->not_run)
+	if (was_not_run(job) && job->lost)
+		note(b, "the response to your call may have been lost; its "
+		    "command was not run: %s", text);
+	else if (was_not_run(job))
+		note(b, "your call timed out; its command was not run: %s",
+		    text);
+	else if (job->forgotten && job->exec.shell_ended)
 		note_forgotten_call(b, job, text);
 	else if (job->lost)
 		note(b, "the response to your call may have been lost; its "
 		    "command ended as task %s with exit code %d: %s", job->id,
 		    job->exec.status, text);
-	else if (job->not_run)
-		note(b, "your call timed out; its command was not run: %s",
-		    text);
 	else if (job->state != JOB_FINISHED)
 		note(b, "your call timed out; its command keeps running as "
 		    "task %s: %s", job->id, text);
@@ -763,7 +780,7 @@ put_task_data(struct result *r, const struct job *job)
 	json_put_number(d, "pid", job->exec.pid);
 	json_put(d, "status", job_status(job, ended));
 	json_put_number(d, "elapsed_ms", job_elapsed(job, r->now));
-	if (ended && job->exec.shell_ended)
+	if (ended && job->exec.shell_ended && !was_not_run(job))
 		json_put_number(d, "exit_code", job->exec.status);
 	if (job->description.len > 0)
 		json_put_bytes(d, "description", job->description.data,
@@ -791,7 +808,7 @@ put_task_line(struct result *r, const struct job *job, size_t max)
 		buf_fmt(&purpose, "%-.*s", SHOWN(&x->text));
 	buf_end_line(t);
 	line = t->len;
-	if (ended && x->shell_ended)
+	if (ended && x->shell_ended && !was_not_run(job))
 		buf_fmt(t, "%s  pid %d  %s  exit_code %d  %.1f s  %s", job->id,
 		    x->pid, status, x->status, time, buf_text(&purpose));
 	else

@@ -73,6 +73,8 @@ job_status(const struct job *job, bool ended)
 	 * even though the job has ended. */
 	if (!ended || (job->kill_requested && !job->exec.shell_ended))
 		return "running";
+	if (job->rejected != REJECT_NONE)
+		return "not_run";
 	if (job->kill_requested)
 		return "killed";
 	return job->timed_out ? "timed_out" : "completed";

@@ -198,7 +198,8 @@ int64_t job_elapsed(const struct job *, int64_t now);
 int64_t job_queued(const struct job *);
 /* Returns the job status to show in a result, such as "running" (B). `ended` is
  * true if the result reports the end of the job. If `ended` is false, the
- * status is always "running". */
+ * status is always "running". The status of a rejected job, which only lists
+ * show, is "not_run" (T7). */
 const char *job_status(const struct job *, bool ended);
 /* Returns whether boris failed to terminate the job's command (E12). */
 bool job_survives(const struct job *);

@@ -744,6 +744,27 @@ has_fifteen_results() {
 	is "$(plain stdout)" /
 }
 
+@test "E6: a note says that a command whose request has timed out was not run, if it has no directory" {
+	boris
+	call_bash 'echo x >first; read <gate'
+	first=$id
+	for i in {1..12}; do
+		call_bash "echo $i" '{"cwd":"missing"}'
+	done
+	await_file first
+	for i in {1..13}; do
+		cancel_by_timeout $i
+	done
+	sync_server
+	run_tool task_output '{}'
+	for i in {1..5}; do
+		run_bash true
+		plain note >>notes || :
+	done
+	lacks "$(<notes)" 'exit code'
+	release
+}
+
 # abandon_queued N: Queues N commands, which would write the files ran1 to ranN, and
 # cancels their calls like a client in which they have timed out.
 abandon_queued() {

@@ -153,6 +153,34 @@ send_together() {
 	is "$(result stdout)" '"second\n"'
 }
 
+# has_note PATTERN: Runs a command. Succeeds if the note of its result matches
+# the shell pattern.
+has_note() {
+	run_bash true
+	# shellcheck disable=SC2053
+	[[ $(plain note) == $1 ]]
+}
+
+@test "K2, T7, T8: a queued command that becomes a task but has no directory was not run" {
+	boris --call-limit=1
+	# cat sends the calls in one write, so that they reach the call limit in
+	# the same turn of the event loop.
+	{
+		call_bash 'read <never'
+		call_bash 'echo hi' '{"cwd":"missing"}'
+	} 7>both
+	cat both >&7
+	answer
+	task=$(plain task_id)
+	eventually has_note "task $task ended, but its command was not run (echo hi)"
+	run_tool task_output '{}'
+	is "$(result tasks 1 task_id) $(result tasks 1 status)" "\"$task\" \"not_run\""
+	lacks "$reply" exit_code
+	like "$(get -s result content 0 text)" "*$task  pid *  not_run  0.? s  echo hi"
+	read_task
+	is_tool_error "*cannot change to directory $PWD/missing: *was not run"
+}
+
 @test "K2: when --call-limit is reached, queued commands become tasks in order until ten are running" {
 	local i commands=()
 	boris --call-limit=1
