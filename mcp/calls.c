@@ -183,6 +183,20 @@ close_call(struct call *call, bool read)
 	free(call);
 }
 
+/* Returns whether cancelling the call must terminate the call's task. In a
+ * session of its own, a client can find a task that it has started in the
+ * background, so the task continues (W2). A foreground command that has become
+ * a task is terminated like any other foreground command, because the client
+ * has not received the result that reports the task (E6). */
+static bool
+ends_with_call(const struct call *call)
+{
+	/* In a shared session, a task's id appears only in the response to the
+	 * call that started the task. If this response is not sent, no client
+	 * can terminate the task (H6, H7). */
+	return call->client->session->shared || !call->job->background;
+}
+
 static void
 cancel_call(struct call *call)
 {
@@ -191,10 +205,7 @@ cancel_call(struct call *call)
 
 	if (has_own_job(call) && !job_has_id(job))
 		session_cancel(c->session, job, c->now);
-	/* In a shared session, a task's id appears only in the response to the
-	 * call that started the task. If this response is not sent, no client
-	 * can terminate the task (H6, H7). */
-	else if (has_own_job(call) && c->session->shared)
+	else if (has_own_job(call) && ends_with_call(call))
 		session_discard(job, c->now);
 	close_call(call, false);
 }
@@ -748,8 +759,10 @@ calls_forget(struct client *c, void *to, bool cancel, int64_t now)
 			continue;
 		call->reply.to = NULL;
 		call->orphaned = true;
-		if (cancel || !has_own_job(call) || job_has_id(call->job))
+		if (cancel)
 			cancel_call(call);
+		else if (!has_own_job(call) || job_has_id(call->job))
+			close_call(call, false);
 	}
 }
 

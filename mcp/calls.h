@@ -58,9 +58,10 @@ void calls_cancel(struct client *, struct json id);
 /* Closes the call with the given id, whose client-side timeout has expired. The
  * call's command keeps running (E6), except in a shared session. */
 void calls_abandon(struct client *, struct json id);
-/* Cancels the calls of the peer at the address `to`, which has disconnected
- * (E6). If `cancel` is false, does not cancel calls with a foreground command:
- * the command keeps running, but no response is sent. `now` is the current
+/* Ends the calls of the peer at the address `to`, which has disconnected. If
+ * `cancel` is true, cancels them (E6). Otherwise, closes the calls that wait
+ * for a task, and keeps those with a foreground command open. Their commands
+ * and tasks keep running, but no response is sent (H7). `now` is the current
  * time, in ms. */
 void calls_forget(struct client *, void *to, bool cancel, int64_t now);
 /* Records that the peer at the address `to` may not receive the responses to

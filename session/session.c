@@ -1129,6 +1129,7 @@ void
 session_discard(struct job *job, int64_t now)
 {
 	session_kill(job, now);
+	job->cancelled = true;
 	job->read = true;
 }
 

@@ -89,8 +89,8 @@ void session_abandon(struct session *, struct job *, int64_t now);
 void session_keep(struct session *, struct job *);
 /* Terminates a task's command (T4). */
 void session_kill(struct job *, int64_t now);
-/* Terminates a task whose id no client knows, and does not keep its result
- * (H6). */
+/* Terminates a task whose id no client knows, and does not keep its result (E6,
+ * H6). */
 void session_discard(struct job *, int64_t now);
 
 /* Finds the task with the given id or, if there is none, with the given pid.

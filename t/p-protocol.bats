@@ -1878,6 +1878,32 @@ read_rest() {
 	wait $reader
 }
 
+@test "P10, E6: a command turned into a task is terminated if its call is cancelled before the response" {
+	boris --on-timeout=background --log=log
+	call_bash 'echo $$ >pid; read <never' '{"timeout":300}'
+	await_file pid
+	# Write all at once, so that boris has read the cancellation when it
+	# stops handling requests.
+	cancelled=$id
+	{ seq 700 | sed 's/.*/{"jsonrpc":"2.0","id":"u&","method":"tools\/list"}/'
+	  cancel $cancelled 7>&1; } >requests
+	cat requests >&7
+	await_stable traffic
+	is_running pid
+	cat <&8 >rest 7>&- &
+	reader=$!
+	eventually is_gone pid
+	call task_output '{}'
+	read_rest $id
+	is "$(result tasks)" '[]'
+	lacks "$reply" note
+	lacks "$(<rest)" '"id":'$cancelled,
+	eventually grep -q '"status":"cancelled"' log
+	end_input
+	exits_unread
+	wait $reader
+}
+
 # large_calls N: Sends N calls of 1 MB with the ids q1 to qN.
 large_calls() {
 	local i
