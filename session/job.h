@@ -134,9 +134,8 @@ struct job {
 	bool lost;                  /* the client may not have received the
 	                             * response to the tool call; `abandoned` is
 	                             * set, too */
-	bool not_run;               /* the job was rejected after `abandoned`
-	                             * was set, and this has yet to be
-	                             * reported */
+	bool not_run;               /* the job was rejected and `abandoned` is
+	                             * set, and this has yet to be reported */
 	bool forgotten;             /* the output of the finished task was
 	                             * discarded, because newer tasks have
 	                             * ended; set only by session.c */

@@ -213,14 +213,24 @@ drop_if_done(struct session *s, struct job *job)
 		session_drop(s, job);
 }
 
+/* Keeps an abandoned job that was rejected until a result has reported that its
+ * command was not run. Does nothing if NOT_RUN_MAX such jobs are already kept
+ * (E6). The caller must call update_list(). */
+static void
+keep_rejected(struct session *s, struct job *job)
+{
+	if (s->not_run == NOT_RUN_MAX)
+		return;
+	job->not_run = true;
+	s->not_run++;
+}
+
 static void
 session_reject(struct session *s, struct job *job, enum job_rejection why)
 {
 	job->rejected = why;
-	if (job->abandoned && s->not_run < NOT_RUN_MAX) {
-		job->not_run = true;
-		s->not_run++;
-	}
+	if (job->abandoned)
+		keep_rejected(s, job);
 	set_state(s, job, JOB_FINISHED);
 }
 
@@ -1098,6 +1108,19 @@ session_cancel(struct session *s, struct job *job, int64_t now)
 		exec_stop(&job->exec, now);
 }
 
+/* Keeps a job that ended or was rejected before its call was abandoned, so that
+ * a later result can report the job. */
+static void
+keep_ended(struct session *s, struct job *job)
+{
+	if (job->rejected == REJECT_NONE) {
+		keep_result(s, job);
+		return;
+	}
+	keep_rejected(s, job);
+	update_list(s, job);
+}
+
 void
 session_abandon(struct session *s, struct job *job, int64_t now)
 {
@@ -1108,8 +1131,8 @@ session_abandon(struct session *s, struct job *job, int64_t now)
 		job->hand_over_at = now;
 	} else if (job->state == JOB_RUNNING) {
 		hand_over(s, job, CALL_ABANDONED, now);
-	} else if (!job_has_id(job) && job->rejected == REJECT_NONE) {
-		keep_result(s, job);
+	} else if (!job_has_id(job)) {
+		keep_ended(s, job);
 	}
 }
 
@@ -1118,11 +1141,11 @@ session_keep(struct session *s, struct job *job)
 {
 	if (job->shows_dir)
 		s->dir_reported = false;
-	if (job_has_id(job) || job->rejected != REJECT_NONE)
+	if (job_has_id(job))
 		return;
 	job->abandoned = true;
 	job->lost = true;
-	keep_result(s, job);
+	keep_ended(s, job);
 }
 
 void

@@ -81,11 +81,13 @@ void session_cancel(struct session *, struct job *, int64_t now);
 /* Preserves the command of a tool call that the client cancelled because of a
  * client-side timeout (E6). A running command becomes a task, and an ended
  * command becomes a finished task. A queued command is started as a task if it
- * can start at once, and is rejected otherwise. */
+ * can start at once, and is rejected otherwise. A later result reports that a
+ * rejected command was not run. */
 void session_abandon(struct session *, struct job *, int64_t now);
 /* Keeps the result of a foreground command as that of a finished task, because
- * the client may not have received the response to its tool call (H7). Does
- * nothing if the job is a task or was rejected. */
+ * the client may not have received the response to its tool call (H7). If the
+ * command was rejected, a later result reports that. Does nothing if the job is
+ * a task. */
 void session_keep(struct session *, struct job *);
 /* Terminates a task's command (T4). */
 void session_kill(struct job *, int64_t now);

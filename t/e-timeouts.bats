@@ -709,6 +709,46 @@ has_fifteen_results() {
 	[ ! -e ran ]
 }
 
+# fill_responses: Calls commands with so much output that the client, which does
+# not read, gets no further responses. Sets $fillers to the ids of the calls.
+fill_responses() {
+	local i line
+	fillers=()
+	printf -v line '%.0s\xf0\x9f\x98\x80' {1..100}
+	for i in {1..1000}; do
+		echo "$line"
+	done >output
+	for i in {1..8}; do
+		call_bash "cat '$PWD/output'; echo >'$PWD/ended$i'" \
+			'{"cwd":"/","limit":100000}'
+		fillers+=("$id")
+	done
+	await_file ended{1..8}
+}
+
+@test "E6: a note says that a rejected command was not run if the client timed out without reading" {
+	boris
+	start_ten_tasks
+	call_bash 'echo $$ >first; read <gate'
+	first=$id
+	call_bash 'touch ran' '{"run_in_background":true}'
+	rejected=$id
+	await_file first
+	fill_responses
+	release
+	# boris rejects the command when the first one ends.
+	eventually is_reaped "$(<first)"
+	cancel_by_timeout $rejected
+	for id in "${fillers[@]}" $first; do
+		answer $id
+		grep -o 'your call timed out[^"]*' <<<"$reply" >>notes || :
+	done
+	run_bash true
+	plain note >>notes || :
+	has "$(<notes)" "$GIVEN_UP was not run: touch ran"
+	[ -z "${early[$rejected]-}" ]
+}
+
 @test "E6: the next command in the queue is started even if its request has timed out" {
 	boris
 	call_bash 'echo x >first; read <gate; echo first'

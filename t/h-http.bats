@@ -1869,6 +1869,19 @@ disconnect_stream() {
 	is "$(plain stdout) $(result exit_code)" 'end 3'
 }
 
+@test "H7: a note says that a command was not run if the client disconnects before the error" {
+	start_http --call-limit=1
+	open_session a
+	join_session b a
+	post_bash b 'echo x >mark; sleep 1.5' '"timeout":2000'
+	await_file mark
+	post_bash a 'touch ran'
+	disconnect_stream a
+	read_answer b
+	has "$(plain note)" 'lost; its command was not run: touch ran'
+	[ ! -e ran ]
+}
+
 @test "H7: the directory is reported again if the response that reports it is lost" {
 	start_http
 	open_session a
