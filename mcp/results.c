@@ -619,7 +619,11 @@ note_running(struct result *r)
 
 	if (r->about == ABOUT_HAND_OVER)
 		note_hand_over(r);
-	if (req->limit_reached)
+	if (req->limit_reached && req->action == CALL_KILL)
+		note(b, "the task has not ended within %.1f s, the longest this "
+		    "client waits, but it is still being terminated; wait for "
+		    "it with task_output", fmt_seconds(r->caller->call_limit));
+	else if (req->limit_reached)
 		note_wait_ended(b, r->caller);
 	if (job_dir_hangs(job, r->now))
 		note(b, job_survives(job)

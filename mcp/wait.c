@@ -9,6 +9,7 @@
  *                   output, or when the time is up, whichever happens first
  *                   (W2, W3)
  *   kill a task     when the task has ended, or boris cannot terminate it
+ *                   (T4)
  *   list tasks      when any task has ended, or when the time is up (T7)
  *
  * A wait also ends when the client stops waiting for the response (K2). While
@@ -125,12 +126,29 @@ task_answer(const struct call *call, int64_t now)
 	return quiet_at < end.at ? answer_at(quiet_at) : end;
 }
 
+/* Returns when to respond to a call that kills a task: at once if boris cannot
+ * terminate the task, and otherwise when the task has ended or the client stops
+ * waiting (T4, K2). */
+static struct answer
+kill_answer(const struct call *call)
+{
+	const struct job *job = call->job;
+	/* If the process belongs to another user, wait until the session has
+	 * given up trying to kill it. */
+	bool may_end = job->kill_requested && job->exec.foreign;
+
+	if (job_survives(job) && !may_end)
+		return answer_at(NOW);
+	if (call->answer_by != NEVER)
+		return (struct answer){ call->answer_by, true };
+	return answer_at(NEVER);
+}
+
 /* Returns when to respond to a call that refers to a command or an edit. */
 static struct answer
 job_answer(const struct call *call, int64_t now)
 {
 	const struct job *job = call->job;
-	bool may_end;
 
 	/* Wait until the command ends or becomes a task (K2). */
 	if (job->state == JOB_QUEUED || job->state == JOB_RUNNING)
@@ -140,12 +158,9 @@ job_answer(const struct call *call, int64_t now)
 	/* The foreground command has just become a task (E5). */
 	if (call->request.action == CALL_RUN && !job->background)
 		return answer_at(NOW);
-	if (call->request.action != CALL_KILL)
-		return task_answer(call, now);
-	/* If the process belongs to another user, wait until the session has
-	 * given up trying to kill it. */
-	may_end = job->kill_requested && job->exec.foreign;
-	return answer_at(job_survives(job) && !may_end ? NOW : NEVER);
+	if (call->request.action == CALL_KILL)
+		return kill_answer(call);
+	return task_answer(call, now);
 }
 
 /* Returns when to respond to a call that lists tasks: at once if a task has

@@ -376,9 +376,12 @@ static const struct {
 	  .answer_at = END },
 
 	/* Killing */
-	{ "a kill waits for the end of the task, even beyond the call limit",
+	{ "a kill waits for the end of the task",
 	  .request.action = CALL_KILL, .job = { RUNS, .kill_requested = true },
-	  .limit = NOW, .answer_at = NEVER },
+	  .answer_at = NEVER },
+	{ "a kill is answered at the call limit",
+	  .request.action = CALL_KILL, .job = { RUNS, .kill_requested = true },
+	  .limit = NOW + 50, .answer_at = NOW + 50, .by_limit = true },
 	{ "a kill is answered if boris cannot terminate the task",
 	  .request.action = CALL_KILL,
 	  .job = { RUNS, .exec.state = EXEC_SURVIVED } },

@@ -318,6 +318,27 @@ has_note() {
 	release
 }
 
+# is_killed: Waits for $task as long as the client can. Succeeds if the status of
+# the task is killed.
+is_killed() {
+	read_task '' '"wait":60000'
+	[ "$(result status)" = '"killed"' ]
+}
+
+@test "K2, T4: kill_pid returns at --call-limit, and the task is still terminated" {
+	use_fast_clock
+	boris --call-limit=2
+	start_task 'trap "" TERM; echo x >mark; while :; do read <never; done'
+	await_file mark
+	start_timer
+	run_tool bash '{"kill_pid":'"$pid"'}'
+	within 4000
+	is "$(result status)" '"running"'
+	has "$(plain note)" 'has not ended within 2.0 s'
+	has "$(plain note)" 'still being terminated; wait for it with task_output'
+	eventually is_killed
+}
+
 @test "K2: a wait for any task ends when the call reaches --call-limit" {
 	boris --call-limit=1
 	start_task 'read <gate'
