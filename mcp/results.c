@@ -874,9 +874,10 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
              const struct call_request *request, int64_t now)
 {
 	struct result r = { .caller = caller, .session = s, .now = now };
-	struct buf wait = { NULL, 0, 0 };
 	size_t max;
 
+	if (request->limit_reached)
+		note_wait_ended(&r.notes, caller);
 	note_abandoned(&r.notes, s);
 	max = line_max(&r);
 	if (r.notes.len > 0)
@@ -886,11 +887,6 @@ results_list(struct buf *b, const struct caller *caller, struct session *s,
 	list_tasks(&r, false);
 	buf_fmt(&r.data, "]");
 	list_foreground(&r, max);
-	if (request->limit_reached) {
-		note_wait_ended(&wait, caller);
-		buf_fmt(&r.text, "\n%s", buf_text(&wait));
-		buf_free(&wait);
-	}
 	if (r.notes.len > 0)
 		buf_fmt(&r.text, "\nnote: %s", buf_text(&r.notes));
 	cut_text(&r.text, caller, r.notes.len);

@@ -318,8 +318,8 @@ has_note() {
 	release
 }
 
-# is_killed: Waits for $task as long as the client can. Succeeds if the status of
-# the task is killed.
+# is_killed: Waits for $task as long as the client can. Succeeds if the status
+# is killed.
 is_killed() {
 	read_task '' '"wait":60000'
 	[ "$(result status)" = '"killed"' ]
@@ -343,7 +343,8 @@ is_killed() {
 	boris --call-limit=1
 	start_task 'read <gate'
 	run_tool task_output '{"wait":6000}'
-	like "$(result_text)" '*wait*ended*'
+	like "$(plain note)" 'the wait ended after 1.*; wait again'
+	like "$(result_text)" "*"$'\n'"note: $(plain note)"
 	release
 }
 
