@@ -317,8 +317,8 @@ static const struct option option_table[] = {
 	  .help = "start commands in DIR (default: the current directory)" },
 	{ .name = "--timeout", .value = "SECONDS", NUMBER(1000, 1, 600),
 	  MEMBER(timeout),
-	  .help =
-	  "default timeout for a command (default: 120; 600 for some clients)" },
+	  .help = "default timeout for a command (default: 120; 600 for some "
+	  "clients)" },
 	{ .name = "--bg-timeout", .value = "SECONDS", NUMBER(1000, 0, LONG),
 	  MEMBER(bg_timeout),
 	  .help =
@@ -329,11 +329,11 @@ static const struct option option_table[] = {
 	  .help = "which part of long output to return (default: head)" },
 	{ .name = "--save-limit", .value = "MIB", NUMBER(1 << 20, 0, 1000000),
 	  MEMBER(save_limit),
-	  .help =
-	  "maximum size of a saved output file (default: 64; 0: save nothing)" },
+	  .help = "maximum size of a saved output file (default: 64; 0: save "
+	  "nothing)" },
 	{ .name = "--structured", CHOICE("auto|on|off"), MEMBER(structured),
-	  .help =
-	  "add structured content to results (default: depends on the client)" },
+	  .help = "add structured content to results (default: depends on the "
+	  "client)" },
 	{ .name = "--write", .value = "DIR", .read = read_paths,
 	  .form = "the name of a directory", MEMBER(write),
 	  .flags = DIR | STRICT,
@@ -384,7 +384,8 @@ static const struct option option_table[] = {
 	{ .name = "--allow-origin", .value = "ORIGIN", .read = read_origins,
 	  .form = "an origin, such as https://host or http://host:8000",
 	  MEMBER(origins), .flags = HTTP,
-	  .help = "accept requests from web pages served from ORIGIN (repeatable)" },
+	  .help =
+	  "accept requests from web pages served from ORIGIN (repeatable)" },
 	{ .name = "--session-timeout", .value = "SECONDS",
 	  NUMBER(1000, 1, LONG), MEMBER(session_timeout), .flags = HTTP,
 	  .help =

@@ -328,8 +328,9 @@ static void
 lose_result(struct call *call)
 {
 	struct session *s = call->client->session;
+	bool running = has_own_job(call) && call->job->state != JOB_FINISHED;
 
-	if (has_own_job(call) && s->shared && call->job->state != JOB_FINISHED) {
+	if (s->shared && running) {
 		cancel_call(call);
 		return;
 	}

@@ -620,9 +620,10 @@ note_running(struct result *r)
 	if (r->about == ABOUT_HAND_OVER)
 		note_hand_over(r);
 	if (req->limit_reached && req->action == CALL_KILL)
-		note(b, "the task has not ended within %.1f s, the longest this "
-		    "client waits, but it is still being terminated; wait for "
-		    "it with task_output", fmt_seconds(r->caller->call_limit));
+		note(b, "the task has not ended within %.1f s, the longest "
+		    "this client waits, but it is still being terminated; wait "
+		    "for it with task_output",
+		    fmt_seconds(r->caller->call_limit));
 	else if (req->limit_reached)
 		note_wait_ended(b, r->caller);
 	if (job_dir_hangs(job, r->now))
@@ -639,8 +640,8 @@ note_running(struct result *r)
 		    "%d to stop it",
 		    job->exec.pid);
 	if (req->no_enter)
-		note(b, "Enter was not typed; to press it now, send \\n as input "
-		    "(Ctrl-C is \\u0003)");
+		note(b, "Enter was not typed; to press it now, send \\n as "
+		    "input (Ctrl-C is \\u0003)");
 	note_stopped(r);
 	if (!asks)
 		return;
@@ -694,10 +695,12 @@ note_orphans(struct buf *b, const struct exec *x)
 {
 	if (x->terminal || x->other_groups)
 		note(b, "the command left processes running, and any further "
-		    "output from them is not shown; stop them with: pkill -s %d", x->pid);
+		    "output from them is not shown; stop them with: pkill -s "
+		    "%d", x->pid);
 	else
 		note(b, "the command left processes running, and any further "
-		    "output from them is not shown; stop them with: kill -- -%d", x->pid);
+		    "output from them is not shown; stop them with: kill -- "
+		    "-%d", x->pid);
 }
 
 /* Adds notes on how the command ended and on any of its processes that are
@@ -1046,12 +1049,12 @@ results_no_task(struct buf *b, const struct caller *caller, struct session *s,
 		buf_fmt(t, "task not found: %-.*s\n", SHOWN(&request->id));
 	if (s->shared) {
 		buf_fmt(t, "A finished task is removed after its final output "
-		    "has been read, or after many newer tasks have ended. This server "
-		    "finds a task only by its task_id.");
+		    "has been read, or after many newer tasks have ended. This "
+		    "server finds a task only by its task_id.");
 	} else {
 		buf_fmt(t, "A finished task is removed after its final output "
-		    "has been read, or after many newer tasks have ended. Current "
-		    "tasks:");
+		    "has been read, or after many newer tasks have ended. "
+		    "Current tasks:");
 		list_tasks(&r, false);
 	}
 	buf_free(&r.data);

@@ -283,8 +283,8 @@ static const struct argument {
 		.name = "new",
 		.type = JSON_STRING,
 		.flags = BLANK_COUNTS,
-		.help = { [EDIT] = "Replacement for old, or the complete content "
-		    "of a new file" },
+		.help = { [EDIT] = "Replacement for old, or the complete "
+		    "content of a new file" },
 		.must_be = "a string",
 		.alias = { [EDIT] = "new_string" }
 	},
@@ -809,9 +809,9 @@ read_command(struct arg_reader *r, bool background)
 		    "read a task with task_output, or type into it with "
 		    "\"input\"");
 	if (terminal && is_given(r, STDIN))
-		return reject(r, "\"stdin\" cannot be used with \"tty\"; start "
-		    "the program without \"stdin\", then type into its terminal "
-		    "with \"input\" and \"task_id\"");
+		return reject(r, "\"stdin\" cannot be used with \"tty\"; "
+		    "start the program without \"stdin\", then type into its "
+		    "terminal with \"input\" and \"task_id\"");
 	job->background = background;
 	job->timeout = choose_timeout(r, background);
 	job->capped = job->timeout > max;
@@ -839,9 +839,9 @@ read_input(struct arg_reader *r)
 
 	for (i = 0; i < ARGUMENTS; i++) {
 		if (is_given(r, i) && !(arguments[i].flags & TYPED))
-			return reject(r, "\"%s\" cannot be used with \"input\", "
-			    "which accepts only task_id, wait, until, "
-			    "truncate, limit and description",
+			return reject(r, "\"%s\" cannot be used with "
+			    "\"input\", which accepts only task_id, wait, "
+			    "until, truncate, limit and description",
 			    arguments[i].name);
 	}
 	r->request->action = CALL_TYPE;
@@ -934,9 +934,9 @@ read_bash(struct arg_reader *r)
 	 * in all arguments. */
 	if (runs && !background && waits)
 		return reject(r, "\"wait\" requires \"run_in_background\", "
-		    "\"tty\", \"until\" or \"input\"; to limit the run time of a "
-		    "command, use \"timeout\"; to wait for a running task, use "
-		    "task_output");
+		    "\"tty\", \"until\" or \"input\"; to limit the run time "
+		    "of a command, use \"timeout\"; to wait for a running "
+		    "task, use task_output");
 	return runs ? read_command(r, background) : read_pid(r);
 }
 
@@ -1088,16 +1088,14 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 	buf_fmt(b, o->edit
 	    ? "Commands have no terminal, editor or pager, and their stdin is "
 	    "empty, so use non-interactive forms such as apt -y and git commit "
-	    "-m. To create "
-	    "or change a file, use the edit tool. "
+	    "-m. To create or change a file, use the edit tool. "
 	    : "Commands have no terminal, editor or pager, and their stdin is "
 	    "empty, so use non-interactive forms such as apt -y and git commit "
-	    "-m. To write "
-	    "a file, run cat >FILE and give the text in stdin. ");
+	    "-m. To write a file, run cat >FILE and give the text in stdin. ");
 	buf_fmt(b, "For an interactive program (python, gdb, ssh, a password "
-	    "prompt), set tty: true. The call returns when the program is waiting "
-	    "for input; to respond, call bash with input and task_id. A "
-	    "nonzero exit code is a normal result, not a tool error. ");
+	    "prompt), set tty: true. The call returns when the program is "
+	    "waiting for input; to respond, call bash with input and task_id. "
+	    "A nonzero exit code is a normal result, not a tool error. ");
 	buf_fmt(b, o->on_timeout
 	    ? "A command that is still running after timeout (default %jd "
 	    "ms) becomes a background task. "

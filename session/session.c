@@ -21,9 +21,9 @@
  *
  * A hand-over (E5, K2) gives the command an id and moves it to LIST_BACKGROUND,
  * but does not affect its processes. A finished task stays in its list until
- * its result has been read, or its output was discarded (`forgotten`) and a note
- * has reported its end. Any other job is freed when it has ended, no call refers
- * to it, and all its processes have exited. */
+ * its result has been read, or until a note has reported its end after its
+ * output was discarded (`forgotten`). Any other job is freed when it has ended,
+ * no call refers to it, and all its processes have exited. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "session/session.h"

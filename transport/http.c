@@ -845,8 +845,8 @@ forget_gone_peers(struct http *h)
 	}
 }
 
-/* Frees each peer whose connection is closed. forget_gone_peers() must have been
- * called. */
+/* Frees each peer whose connection is closed. forget_gone_peers() must have
+ * been called. */
 static void
 free_gone_peers(struct http *h)
 {
