@@ -316,6 +316,18 @@ is_at(const struct change *c, const char *name, int fd)
 	    fstat(fd, &opened) == 0 && is_same_file(&named, &opened);
 }
 
+/* Returns whether the name in the directory refers to a file other than the
+ * open one. Returns false if the name does not exist or if boris cannot
+ * determine the file. */
+static bool
+is_at_other(const struct change *c, const char *name, int fd)
+{
+	struct stat named, opened;
+
+	return fstatat(c->dir, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    fstat(fd, &opened) == 0 && !is_same_file(&named, &opened);
+}
+
 /* Tries to open and lock the file, which need not exist if the edit creates it.
  * Returns OPEN_DONE on success. Returns OPEN_BUSY if another process has locked
  * the file or has just replaced it. Otherwise returns OPEN_FAILED with errno
@@ -680,7 +692,7 @@ exchange_back(const struct change *c, const struct new_file *file)
 	rename_with(c, file->name, c->name, RENAME_EXCHANGE);
 	/* If another program had put its own file at c->name, exchange the
 	 * names again to put that file back. */
-	if (!is_at(c, file->name, file->fd))
+	if (is_at_other(c, file->name, file->fd))
 		rename_with(c, file->name, c->name, RENAME_EXCHANGE);
 	else if (old_still_there)
 		carry_over(file->fd, len, len + APPENDED_MAX, c->fd);
