@@ -225,8 +225,8 @@ void job_read_prompt(struct job *, int64_t now);
 /* Marks the output of a running job as reported, so that the next result does
  * not show it again. For a full-screen program, marks only the rows on its
  * screen, because the result has shown no other output. Does nothing for a
- * finished job, so that every call waiting for the task shows its last output.
- * */
+ * finished job, so that every call waiting for the task shows its last
+ * output. */
 void job_mark_output_reported(struct job *);
 /* Records that a result has reported the given prompt of the job's terminal.
  * Does nothing if the state of the prompt is TERMINAL_BUSY. */
