@@ -339,31 +339,35 @@ lose_result(struct call *call)
 	close_call(call, false);
 }
 
+/* Sends the call's result, or an error if there is not enough memory for it.
+ * Returns whether the transport has accepted the result. */
+static bool
+send_result(struct call *call)
+{
+	struct client *c = call->client;
+	struct buf b = { NULL, 0, 0 };
+
+	if (!has_memory_for_result(call->job)) {
+		rpc_error(&call->reply, JSONRPC_INTERNAL, RPC_NO_MEMORY, NULL);
+		return false;
+	}
+	put_result(&b, call);
+	c->queue_space -= b.len < c->queue_space ? b.len : c->queue_space;
+	return rpc_result(&call->reply, &b);
+}
+
 /* Sends the call's result, unless the client has disconnected, and closes the
  * call. */
 static void
 answer(struct call *call)
 {
-	struct client *c = call->client;
-	struct buf b = { NULL, 0, 0 };
-	bool accepted;
+	bool accepted = !call->orphaned && send_result(call);
 
-	if (call->orphaned) {
-		lose_result(call);
-		return;
-	}
-	if (!has_memory_for_result(call->job)) {
-		rpc_error(&call->reply, JSONRPC_INTERNAL, RPC_NO_MEMORY, NULL);
-		close_call(call, false);
-		return;
-	}
-	put_result(&b, call);
-	c->queue_space -= b.len < c->queue_space ? b.len : c->queue_space;
-	accepted = rpc_result(&call->reply, &b);
 	if (accepted && !call->in_doubt) {
 		mark_reported(call);
 		close_call(call, shows_end(call));
-	} else if (call->in_doubt || c->session->shared) {
+	} else if (call->orphaned || call->in_doubt ||
+	    call->client->session->shared) {
 		lose_result(call);
 	} else {
 		close_call(call, false);
