@@ -1854,16 +1854,22 @@ disconnect_stream() {
 	is "$(plain stdout) $(result exit_code)" 'end 3'
 }
 
-@test "H7: the result of a command is kept if the client disconnects before the response" {
+# lose_response COMMAND: Runs COMMAND in a session, and disconnects before it ends.
+# The connection b has the same session.
+lose_response() {
 	start_http
 	open_session a
 	join_session b a
-	post_bash a 'echo $BASHPID >pid; read <gate; echo end; exit 3'
+	post_bash a 'echo $BASHPID >pid; read <gate; '"$1"
 	await_file pid
 	disconnect_stream a
 	answers_ping b
 	release
 	eventually is_gone pid
+}
+
+@test "H7: the result of a command is kept if the client disconnects before the response" {
+	lose_response 'echo end; exit 3'
 	post_bash_and_read b true
 	like "$(plain note)" '*lost; its command ended as task ???????? with exit code 3*'
 	[[ $(plain note) =~ task\ ([0-9a-f]{8}) ]]
@@ -1885,15 +1891,7 @@ disconnect_stream() {
 }
 
 @test "H7: the directory is reported again if the response that reports it is lost" {
-	start_http
-	open_session a
-	join_session b a
-	post_bash a 'echo $BASHPID >pid; read <gate; cd /'
-	await_file pid
-	disconnect_stream a
-	answers_ping b
-	release
-	eventually is_gone pid
+	lose_response 'cd /'
 	post_bash_and_read b true
 	has "$(get -s result content 0 text)" $'\ncwd: /\n'
 }
