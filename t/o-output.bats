@@ -786,13 +786,13 @@ names_file() {
 }
 
 @test "O5: if a saved file was removed because there are 1,024 files, the result says so" {
-	boris --structured=off
-	run_bash "$(as 70000 a)" '{"run_in_background":true}'
-	[[ $(text) =~ task_id:\ ([0-9a-f]+) ]]
-	task=${BASH_REMATCH[1]}
+	boris
+	start_task "$(as 70000 a)"
+	eventually is_reaped "$pid"
+	sync_server
 	save_files 32
 	read_task "$task" '{"wait":60000}'
-	has "$(text)" '; full output not saved: boris keeps at most 1,024 files]'
+	has "$(plain stdout)" '; full output not saved: boris keeps at most 1,024 files]'
 }
 
 # in_memory TYPE: Makes the server's TMPDIR a file system in memory. TYPE is its
