@@ -29,10 +29,11 @@ enum {
 	TERMINAL = 1 << ENV_TERMINAL,
 	TASKS = 1 << ENV_TASK | TERMINAL,
 	ALL = PIPES | TERMINAL,
-	IF_UNSET = 1 << ENVIRONMENTS,    /* only if boris's own environment does
-	                                  * not set the variable */
-	LOCALE = 2 << ENVIRONMENTS       /* only if needs_locale() returns
-	                                  * true */
+	IF_UNSET = 1 << ENVIRONMENTS,    /* the row applies only if boris's own
+	                                  * environment does not set the
+	                                  * variable */
+	LOCALE = 2 << ENVIRONMENTS       /* the row applies only if
+	                                  * needs_locale() returns true */
 };
 
 /* Differences between a command's environment and boris's own. NAME=VALUE sets
@@ -70,9 +71,9 @@ static const struct variable {
 	{ "GIT_PAGER=cat", TERMINAL },
 	{ "LINES", TERMINAL },           /* the terminal has its own size */
 	{ "COLUMNS", TERMINAL },
-	/* LVM tools print a warning for each open descriptor above 2, and boris
-	 * gives bash one to report its directory (D2). This variable suppresses
-	 * the warnings. */
+	/* LVM tools print a warning for each open descriptor above 2. boris
+	 * opens such a descriptor in the shell, which reports its working
+	 * directory on it (D2). This variable suppresses the warnings. */
 	{ "LVM_SUPPRESS_FD_WARNINGS=1", ALL | IF_UNSET },
 	/* Disable Python's output buffering, because the caller may be waiting
 	 * for a task's output (T1). */
@@ -155,8 +156,9 @@ applies_to(const struct variable *row, enum environment_kind kind)
 	return (row->where & IF_UNSET) == 0 || find_own(row) == NULL;
 }
 
-/* Returns whether any row of `variables` whose element of `applies` is true
- * sets or removes the variable in `text`. `text` has the form NAME=VALUE. */
+/* `applies` tells which rows of `variables` apply to a command. Returns whether
+ * one of these rows sets or removes the variable in `text`, which has the form
+ * NAME=VALUE. */
 static bool
 is_replaced(const bool applies[], const char *text)
 {

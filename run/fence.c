@@ -67,8 +67,8 @@ reject_path(const char *option, const char *path)
 }
 
 /* These definitions are copied from linux/landlock.h, which is not installed on
- * every system. If the C library does not define the system calls, the number
- * -1 is used, which fails on every kernel. */
+ * every system. If the C library does not define the numbers of Landlock's
+ * system calls, -1 is used instead, and the calls fail on every kernel. */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset (-1)
 #define SYS_landlock_add_rule (-1)
@@ -92,8 +92,8 @@ enum {
 
 	WRITING = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG |
 	    MAKE_SOCK | MAKE_FIFO | MAKE_SYM | REFER | TRUNCATE,
-	/* --write and --hide always deny these rights. Otherwise root could
-	 * create a device file for a disk and write to the disk through it. */
+	/* rights to create device files, which --write and --hide always deny;
+	 * otherwise root could write to a disk through a device file */
 	DEVICES = MAKE_CHAR | MAKE_BLOCK
 };
 
@@ -134,10 +134,10 @@ static const struct denied_calls key_calls[] = {
 #endif
 };
 
-/* System call numbers of fsopen(), which a command could use to create an
- * overlay file system. The kernel would then delete the files in the overlay's
- * work directory, even outside the directories allowed by --write. Landlock
- * denies mount(), but not fsopen(). */
+/* System call numbers of fsopen(). With fsopen(), a command could create an
+ * overlay file system whose work directory is outside the directories allowed
+ * by --write, and the kernel would delete the files in that work directory.
+ * Landlock denies mount(), but not fsopen(). */
 static const struct denied_calls fsopen_calls[] = {
 	{ 0, 430, 430 },
 	/* system call numbers for the three MIPS ABIs */
@@ -326,9 +326,9 @@ raise_loopback(void)
 }
 
 /* Drops capabilities permanently. Also removes them from the bounding set, so
- * that exec does not restore them. Users other than root cannot change the
- * bounding set, but exec does not grant them capabilities. Returns 0, or -1
- * with errno set. */
+ * that exec does not restore them. If boris is not permitted to do that,
+ * NO_NEW_PRIVS must be set, which also prevents exec from restoring them.
+ * Returns 0, or -1 with errno set. */
 static int
 drop_capabilities(uint64_t capabilities)
 {
@@ -393,9 +393,9 @@ mount_covers(void)
 }
 
 /* Hides each path in a list by mounting an empty directory or file over it. A
- * path stays hidden even if its parent directory is renamed. File systems
- * mounted later outside the namespace still appear inside it. Returns 0, or -1
- * with errno set. */
+ * path stays hidden even if its parent directory is renamed. File systems that
+ * are later mounted outside boris's mount namespace still appear inside it.
+ * Returns 0, or -1 with errno set. */
 static int
 cover(const char *path)
 {
@@ -415,8 +415,9 @@ cover(const char *path)
 }
 
 /* Enters the IPC, network and mount namespaces that --hide and --no-network
- * need. Exits if a namespace is not available. If it is the IPC namespace, the
- * error message names `option`. */
+ * need. If a namespace is not available, prints an error message that names the
+ * option, and exits. Both options need the IPC namespace; if that namespace is
+ * not available, the message names `option`. */
 static void
 enter_namespaces(const struct options *o, const char *option)
 {
@@ -473,9 +474,10 @@ fence_raise(const struct options *o)
 	if (namespaces)
 		enter_namespaces(o, find_option(o));
 	else
-		/* Ignore failure. Without a user namespace, ordinary users, and
-		 * root in a container, cannot create an IPC namespace, but
-		 * --write must still work for them (F3, F4). */
+		/* Ignore failure to create an IPC namespace, which requires
+		 * CAP_SYS_ADMIN. Ordinary users, and root in most containers,
+		 * do not have this capability, but --write must still work for
+		 * them (F3, F4). */
 		(void)unshare(CLONE_NEWIPC);
 	if ((o->write != NULL || root) && enter_landlock(o, option) < 0)
 		reject_option(option,

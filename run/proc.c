@@ -68,14 +68,16 @@
 
 enum {
 	HANGUP = 1000,      /* delay between SIGTERM and SIGHUP, in ms (T4) */
-	EARLY_STOP = 50,    /* age in ms below which a command may be sent a
-	                     * second SIGTERM */
+	EARLY_STOP = 50,    /* maximum age, in ms, of a command that may be sent
+	                     * a second SIGTERM (E2 d) */
 	TERM_RETRY = 20,    /* delay between the first two SIGTERMs, in ms */
-	PID_WRAP_MIN = 250, /* shortest time for pids to wrap around, in ms */
+	PID_WRAP_MIN = 250, /* shortest time, in ms, in which pids can wrap
+	                     * around */
 	/* maximum number of new pids to check one by one; if there are more,
 	 * boris walks through /proc */
 	PID_RANGE_MAX = 16384,
-	/* maximum number of steps in the search described above */
+	/* maximum number of steps in a search for processes; each step checks
+	 * the pids that were allocated during the previous step */
 	SCAN_ROUNDS = 50
 };
 
@@ -306,8 +308,8 @@ note_since(const struct list *groups, pid_t from)
 
 /* Searches /proc for the processes of the groups. Checks only pids allocated
  * after the pid `from`, or all pids if `from` is 0. If the search may have
- * missed a process, any group in which it found no process that boris is
- * permitted to signal gets the state PROC_UNKNOWN. */
+ * missed a process, sets each group's state to PROC_UNKNOWN, unless the search
+ * found a process in the group that boris is permitted to signal. */
 static void
 poll_proc(const struct list *groups, pid_t from)
 {
@@ -345,9 +347,9 @@ reap_members(pid_t id)
 	return pid == 0;
 }
 
-/* Uses waitpid() to find out which process groups are alive. While boris has a
- * child in a group, the kernel does not reuse the group's number. It is
- * therefore safe to reap the leader (E3). */
+/* Uses waitpid() to find out which process groups are alive. Reaping a leader
+ * is safe, because the kernel does not reuse the group's number as long as the
+ * group has a member (E3). */
 static void
 poll_children(const struct list *groups)
 {
@@ -376,9 +378,9 @@ poll_children(const struct list *groups)
 }
 
 /* Returns the lowest pid among the group leaders, so that a search can start
- * after this pid. Returns 0 if the search must cover all pids. This is
- * necessary if a leader is still running, or if pids may have wrapped around
- * since a command was started. */
+ * after this pid. Returns 0 if the search must cover all pids, because a leader
+ * is still running or because pids may have wrapped around since a command was
+ * started. */
 static pid_t
 oldest_pid(const struct list *groups, int64_t now)
 {
@@ -510,10 +512,10 @@ send_signal(pid_t pid, int sig)
 		kill(pid, SIGCONT);
 }
 
-/* Sends each group's signal, `send`, to those processes of its session that are
- * in another process group. Does nothing if /proc cannot be read. The pid
- * cannot be reused between getsid() and kill(), because Linux reuses a pid only
- * after it has allocated all other pids. */
+/* For each group, sends the signal in `send` to those processes of the group's
+ * session that are in other process groups. Does nothing if /proc cannot be
+ * read. A process's pid cannot be reused between getsid() and kill(), because
+ * Linux reuses a pid only after it has allocated all other pids. */
 static void
 signal_other_groups(const struct list *groups)
 {

@@ -54,9 +54,9 @@ enum proc_kind {
 	PROC_ON_TERMINAL   /* command in a terminal */
 };
 
-/* A process group, and the progress of its termination (E2). It is in memory
- * shared with the guard process, which completes the termination if boris is
- * killed (L4). */
+/* A process group, and the progress of its termination (E2). boris shares this
+ * struct's memory with the guard process, which completes the termination if
+ * boris is killed (L4). */
 struct proc_group {
 	struct list_node node;  /* node in a list of process groups */
 	pid_t id;             /* pid of the leader; 0 if no process was
@@ -87,13 +87,14 @@ struct proc_group {
 	                       * process groups of the same session */
 };
 
-/* Returns whether a child process has exited, and leaves it as a zombie. Sets
- * *status to its exit status as a shell reports it, and *signalled to whether
- * it was killed by a signal. */
+/* Returns whether a child process has exited, but does not reap the child. If
+ * the child has exited, sets *status to the exit status that a shell would
+ * report, and *signalled to whether a signal killed the child. */
 bool proc_ended(pid_t, int *status, bool *signalled);
 
-/* Reads the start of a short file in /proc/PID, or in /proc if pid is 0, as a
- * string. Returns the number of bytes, or -1 with errno set. */
+/* Reads a short file in /proc/PID, or in /proc if pid is 0, as a string. Reads
+ * only the start of the file if `size` is too small for all of it. Returns the
+ * number of bytes read, or -1 with errno set. */
 ssize_t proc_read(pid_t, const char *file, char *text, size_t size);
 
 /* Fields of /proc/PID/stat for a process or thread */
@@ -110,10 +111,10 @@ struct proc_stat {
  * with errno set. */
 int proc_stat(pid_t, struct proc_stat *);
 
-/* Returns whether /proc is usable. It must agree with getpid() and fork() about
- * pids, and /proc/loadavg must report the last allocated pid. It is not usable
- * in gVisor, or in a pid namespace whose /proc belongs to an outer
- * namespace. */
+/* Returns whether /proc is usable for finding processes. The pids in /proc must
+ * be those that getpid() and fork() return, and /proc/loadavg must report the
+ * last allocated pid. /proc is not usable on systems other than Linux, in
+ * gVisor, or in a pid namespace whose /proc belongs to an outer namespace. */
 bool proc_visible(void);
 
 /* Find out which process groups in a list contain processes other than zombies,

@@ -8,7 +8,7 @@ enum {
 	                         * which a process that is reading from the
 	                         * terminal counts as waiting for input */
 	PROMPT_SILENCE = 300,   /* time without output, in ms, after which the
-	                         * last output may be taken for a prompt */
+	                         * last output may count as a prompt */
 	PROMPT_CHECK = 250      /* interval between prompt checks, in ms */
 };
 

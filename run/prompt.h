@@ -31,7 +31,8 @@
 #include <stdint.h>
 #include "run/terminal.h"
 
-/* The last input and output of a terminal, and the last check for a prompt */
+/* The times of a terminal's last input and output, and the time and result of
+ * the last check for a prompt */
 struct prompt_history {
 	int64_t typed_at;    /* time of the last input, in ms, or the command's
 	                      * start time if there was none */
@@ -65,8 +66,8 @@ void prompt_note_output(struct prompt_history *, int64_t now);
  * contains input that no program has read. */
 int64_t prompt_checks_from(const struct prompt_history *, enum terminal_mode,
                            bool unread);
-/* Returns whether the interval since the last check for a prompt has
- * elapsed. */
+/* Returns whether enough time has passed since the last check for a prompt to
+ * make another one. */
 bool prompt_check_is_due(const struct prompt_history *, int64_t now);
 /* Checks whether a program is waiting for input from the terminal. `visible` is
  * true if /proc is usable. After the check, the caller must read the pending

@@ -375,10 +375,11 @@ script_clean(struct script *s, const char *bytes, size_t n, struct buf *b)
 	return true;
 }
 
-/* Returns whether the exit status of a pipeline hides a command's failure. That
- * is the case if the status is 0 or the exit code of the last command, and
- * another command failed with a different code. The code 141 (SIGPIPE) does not
- * count as a failure. */
+/* Returns whether `status`, the shell's exit status, hides the failure of a
+ * command in the last pipeline. `codes` contains the exit codes of the
+ * pipeline's commands. A failure is hidden if `status` differs from the failed
+ * command's exit code, and is 0 or the exit code of the last command. The exit
+ * code 141 (SIGPIPE) does not count as a failure (B7 f). */
 static bool
 hides_failure(const char *codes, int status)
 {

@@ -125,9 +125,9 @@ copy_descriptors(struct proc_group *g, const int *fd, int done)
 
 	for (; *fd >= 0; fd += 2) {
 		/* If the program needs the pipe's descriptor number, move the
-		 * pipe to another one. If that fails, the pipe is closed too
-		 * early, and boris regards the program as started until the
-		 * child exits. */
+		 * pipe to another number. If that fails, the pipe is closed too
+		 * early, and until the child exits, boris assumes that the
+		 * program has started. */
 		if (fd[1] == done)
 			done = fcntl(done, F_DUPFD_CLOEXEC, 3);
 		/* If the two descriptors are the same, dup2() does nothing and

@@ -15,10 +15,10 @@
  * (E10) */
 #define SPAWN_OOM_SCORE "/proc/self/oom_score_adj"
 
-/* Prepares boris before it starts its first child. Resets ignored signals to
- * their default action (C3). `visible` is true if /proc is usable. Otherwise
- * boris becomes a subreaper on Linux, so that it inherits orphaned
- * descendants. */
+/* Prepares boris for starting children. Must be called before the first child
+ * is started. Resets ignored signals to their default action (C3). `visible` is
+ * true if /proc is usable. If /proc is not usable, boris becomes a subreaper on
+ * Linux, so that it inherits orphaned descendants. */
 void spawn_prepare(bool visible);
 
 /* The initial directory of a program, and two other directories. If the child
@@ -39,11 +39,12 @@ struct spawn_program {
 	char **argv;
 	char **env;
 	const struct spawn_dirs *dirs;
-	/* descriptors of the child: pairs of a descriptor in boris and the
-	 * descriptor number in the child, terminated by -1. The child's numbers
-	 * must include 0 to 2, and only the last one may be above 2. dup2()
-	 * copies the descriptors in this order, so a child's number must not
-	 * equal boris's descriptor in a later pair. */
+	/* the child's descriptors: pairs of a descriptor in boris and its
+	 * number in the child, terminated by -1. The child's numbers must
+	 * include 0 to 2, and only the last one may be above 2. dup2() copies
+	 * the descriptors in this order. A child's number must not equal
+	 * boris's descriptor in a later pair; otherwise that descriptor would
+	 * be overwritten before it is copied. */
 	const int *fds;
 	bool terminal;        /* true if descriptor 0 is the program's terminal
 	                       * (I1) */

@@ -5,13 +5,14 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Terminals (I). This module opens a pseudo-terminal, finds out how it treats
- * input, and checks whether a program is waiting for input from it. A terminal
- * is identified by the descriptor of its master side. No check blocks. */
+/* Terminals (I). This module opens a pseudo-terminal, determines its input
+ * mode, and checks whether a program is waiting for input from it. `master` and
+ * `slave` are the descriptors of a terminal's two sides; programs use the slave
+ * side. None of the checks blocks. */
 
-/* Opens a pseudo-terminal with 50 lines and 200 columns, whose descriptors are
- * close-on-exec. Sets *master, which is non-blocking, and *slave, the side that
- * programs use (I1). Returns 0, or -1 with errno set. */
+/* Opens a pseudo-terminal with 50 lines and 200 columns (I1). Sets *master and
+ * *slave to its descriptors. Both are close-on-exec, and *master is
+ * non-blocking. Returns 0, or -1 with errno set. */
 int terminal_open(int *master, int *slave);
 
 enum terminal_mode {
@@ -47,8 +48,7 @@ enum terminal_prompt {
 };
 
 /* Returns whether the foreground process group of a terminal is waiting for
- * input, according to /proc. `master` and `slave` are the descriptors of the
- * terminal's two sides. */
+ * input, according to /proc. */
 enum terminal_prompt terminal_prompts(int master, int slave);
 
 /* Finds a stopped process in a session. The process must be in the terminal's
