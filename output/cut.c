@@ -24,12 +24,12 @@
 #include "base/text.h"
 
 enum {
-	BYTES_MIN = 60,     /* minimum limit in bytes on the shown text,
-	                     * excluding the truncation line; lower limits are
-	                     * raised to it */
-	LINES_MIN = 6       /* minimum limit in lines on the shown text,
-	                     * excluding the truncation line; lower limits are
-	                     * raised to it */
+	BYTES_MIN = 60,     /* lowest limit on the shown text in bytes, not
+	                     * counting the truncation line; lower limits are
+	                     * raised to this value */
+	LINES_MIN = 6       /* lowest limit on the shown text in lines, not
+	                     * counting the truncation line; lower limits are
+	                     * raised to this value */
 };
 
 static const struct extent unlimited = {
@@ -111,10 +111,10 @@ share_of_end(enum cut_parts parts, int64_t limit)
 	}
 }
 
-/* Lowers the three size limits in one unit (characters, bytes or lines).
- * *whole, the limit on text that is shown in full, becomes at most `max`.
- * *start and *end, the limits on the parts shown of longer text, together
- * become at most `parts_max`. Changes nothing if `max` is 0. */
+/* Lowers the three size limits in one unit (characters, bytes or lines). *whole
+ * limits text that is shown in full, and is lowered to at most `max`. *start
+ * and *end limit the two parts shown of a longer text, and are lowered to at
+ * most `parts_max` in total. Changes nothing if `max` is 0. */
 static void
 limit_dimension(enum cut_parts parts, int64_t max, int64_t parts_max,
                 int64_t *whole, int64_t *start, int64_t *end)

@@ -33,7 +33,7 @@ struct output_bounds {
 
 /* Which parts of a long text are shown in a result */
 enum cut_parts {
-	CUT_END,              /* end only; truncation mode "tail" or
+	CUT_END,              /* end only; truncation modes "tail" and
 	                       * TRUNCATE_RECENT */
 	CUT_START,            /* start only; binary output */
 	CUT_START_MOSTLY,     /* start (5/6 of the size limit) and end (1/6);
@@ -46,13 +46,14 @@ enum cut_parts {
 struct cut {
 	enum cut_parts parts;
 	struct extent whole;  /* maximum size of output shown in full */
-	struct extent start;  /* maximum size of the shown start of output that
-	                       * exceeds `whole` */
-	struct extent end;    /* maximum size of the shown end of output that
-	                       * exceeds `whole` */
-	int line_percent;     /* The shown end starts at a line boundary if that
-	                       * leaves more than this percentage of its
-	                       * characters. 100 means never. */
+	struct extent start;  /* maximum size of the start that is shown of
+	                       * output larger than `whole` */
+	struct extent end;    /* maximum size of the end that is shown of output
+	                       * larger than `whole` */
+	int line_percent;     /* An incomplete line at the beginning of the
+	                       * shown end is omitted if more than this
+	                       * percentage of the end's characters remain. At
+	                       * 100, such a line is never omitted. */
 };
 
 /* Chooses how to truncate the output of a tool call. `binary` is true for
@@ -70,9 +71,10 @@ struct extent cut_start(const char *text, size_t len,
                         const struct extent *limit);
 
 /* Returns the size of the longest suffix of text[from] to text[to - 1] that is
- * within `limit`. Drops an incomplete first line from this suffix if more than
- * `line_percent` percent of the characters remain. A line counts only if it
- * starts within the suffix. */
+ * within `limit`. If not all of the text is within `limit` and the suffix
+ * begins with an incomplete line, omits this line if more than `line_percent`
+ * percent of the suffix's characters remain. Only lines that start within the
+ * suffix are counted. */
 struct extent cut_end(const char *text, size_t from, size_t to,
                       const struct extent *limit, int line_percent);
 

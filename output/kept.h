@@ -29,9 +29,9 @@
  * kept_update(). */
 struct kept {
 	struct screen *screen;
-	struct buf text;      /* start and end of the text that has scrolled off
-	                       * the screen, followed by a copy of the rows on
-	                       * the screen */
+	struct buf text;      /* the text that has scrolled off the screen (only
+	                       * the start and the end of a long text), followed
+	                       * by a copy of the rows on the screen */
 	size_t head_len;      /* length in bytes of the head, the initial part
 	                       * of the text, which is never dropped */
 	int64_t dropped;      /* number of bytes dropped from the middle of the

@@ -30,9 +30,10 @@ colour_length(const unsigned char *p, size_t n)
 	return i < n && p[i] == 'm' ? i + 1 : 0;
 }
 
-/* Returns the length in bytes of the multibyte character at p. Returns 0 if the
- * character cannot be copied, but must be drawn on the screen. This includes
- * combining characters, because the screen drops some of them. */
+/* Returns the length in bytes of the multibyte character at p. Returns 0 if
+ * there is no such character or if it must be drawn on the screen instead of
+ * being copied. Combining characters must be drawn, because the screen drops
+ * some of them. */
 static size_t
 plain_character(const unsigned char *p, size_t n)
 {

@@ -19,10 +19,10 @@ size_t lines_copy(const unsigned char *text, size_t n, int columns,
                   struct buf *, struct extent *size);
 
 /* Appends the first `columns` characters of the text to the buffer, and adds
- * their size to *size. Does so only if these characters and the next one are
- * printable ASCII, because the line continues in another row only if a
- * printable character follows. Returns the number of bytes appended, which is
- * `columns` or 0. */
+ * their size to *size. Does nothing unless these characters and the next one
+ * are printable ASCII. The next character matters because the line continues in
+ * another row only if a printable character follows. Returns the number of
+ * bytes appended, which is `columns` or 0. */
 size_t lines_copy_row(const unsigned char *text, size_t n, int columns,
                       struct buf *, struct extent *size);
 

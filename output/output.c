@@ -322,8 +322,8 @@ output_mark_shown(struct output *o, struct output_cursor *c)
 
 /* -- Showing ----------------------------------------------------------- */
 
-/* The text to show, truncated if necessary: all of a stream's text, the rows on
- * its screen, or its unread text */
+/* The text to show: all of a stream's text, the rows on its screen, or its
+ * unread text. Text that is too long is truncated. */
 struct region {
 	const char *text;
 	size_t at;            /* index in `text` of the region's first byte */
@@ -382,9 +382,9 @@ show_notice(const struct output *o, enum cut_parts parts,
 }
 
 /* Returns the size to report for a truncated region. If the region contains
- * only unread text, the member `lines` counts the unread lines, for the
- * truncation line. The member `chars` counts the characters of the complete
- * stream, because output_show() returns this number. */
+ * only unread text, `lines` is the number of unread lines, which the truncation
+ * line reports, but `chars` is the number of characters of the complete stream,
+ * which output_show() returns. */
 static struct extent
 size_in_notice(const struct output *o, const struct region *r)
 {
@@ -496,10 +496,10 @@ show_all(const struct region *r, struct buf *b)
 	return complete;
 }
 
-/* Appends the end of the region and the truncation line. Omits this line if the
- * complete region fits. A region larger than cut->whole can fit, because
- * cut_choose() raises very low limits on the parts, but not those in
- * cut->whole. */
+/* Appends the end of the region and, unless the complete region fits, the
+ * truncation line. A region larger than cut->whole can fit within the limits on
+ * the parts, because cut_choose() raises these limits if they are very low, but
+ * not those in cut->whole. */
 static int64_t
 show_end(const struct output *o, const struct region *r, const struct cut *cut,
          const char *name, struct buf *b)

@@ -74,9 +74,9 @@ bool output_has_break(struct output *, const struct output_cursor *);
 /* Returns whether the stream contains text that the reader has not read yet. */
 bool output_has_new(struct output *, const struct output_cursor *);
 
-/* Returns whether output_show() with this cursor would append anything: the
- * screen of a full-screen program has changed, or a program that prints lines
- * has printed text that the reader has not read yet. */
+/* Returns whether output_show() with this cursor would append anything. This is
+ * the case if the screen of a full-screen program has changed, or if a program
+ * that prints lines has printed text that the reader has not read yet. */
 bool output_has_new_to_show(struct output *, const struct output_cursor *);
 
 /* Reads the next part of the unread text. The order is: text that was missed
@@ -117,14 +117,15 @@ int64_t output_show(struct output *, const struct output_cursor *,
                     struct buf *);
 
 /* Returns the path of the stream's saved file, or NULL if nothing was saved to
- * a file. The path is owned by the stream. It is valid until another stream is
- * saved, or until output_release_file() if the file is held. */
+ * a file. The stream owns the path. The path is valid until another stream is
+ * saved or, if output_hold_file() has been called, until output_release_file()
+ * is called. */
 const char *output_file(const struct output *);
 
-/* Keeps the stream's saved file from being removed to free space for others,
- * until output_release_file() is called. A result that names the files of
- * several streams must hold all of them, because saving one stream can remove
- * the files of others (O5). */
+/* Until output_release_file() is called, keeps the stream's saved file from
+ * being removed to free space for other streams. A result that names the files
+ * of several streams must hold all of them, because saving one stream can
+ * remove the files of others (O5). */
 void output_hold_file(struct output *);
 void output_release_file(struct output *);
 

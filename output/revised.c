@@ -22,8 +22,8 @@ void
 revised_mark_read(struct revisions *v, struct row_history *h, int64_t row,
                   int columns)
 {
-	/* A reader has read a different row with the same number. Mark this row
-	 * as revised, so that the reader reads this row as well. */
+	/* If a reader has already read a different row with this row's number,
+	 * mark this row as revised, so that the reader reads it as well. */
 	if (!h->was_read && row < v->read_rows)
 		h->is_revised = true;
 	h->was_read = true;
@@ -45,8 +45,8 @@ revised_finish(struct revisions *v, const struct row_history *h, int64_t row,
 	if (!v->shifted)
 		return;
 	/* If no reader has read this row, all of its text is unread. In this
-	 * case, store the row's last change, because adding text does not count
-	 * as a rewrite. */
+	 * case, store the sequence number of the row's last change instead of
+	 * its last rewrite, because adding text does not count as a rewrite. */
 	v->revised[v->count++ % REVISED_MAX] = (struct revised_row){
 		row, start, end, h->was_read ? h->rewrite : h->change
 	};

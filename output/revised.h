@@ -80,8 +80,8 @@ void revised_mark_read(struct revisions *, struct row_history *, int64_t row,
 
 /* Records that a row has scrolled off the screen and now occupies bytes `start`
  * to `end` - 1 of the stream's text. Remembers the row if a reader has read a
- * row with this number that may since have been replaced, rewritten or moved in
- * the text. */
+ * row with this number, and that row may have been replaced, rewritten or moved
+ * in the text since then. */
 void revised_finish(struct revisions *, const struct row_history *,
                     int64_t row, int64_t start, int64_t end);
 

@@ -64,7 +64,8 @@ struct screen {
 	int bottom;               /* last row of the scrolling region */
 	bool no_wrap;             /* whether autowrap (DECAWM) is off */
 	bool insert;              /* whether insert mode (IRM) is on */
-	bool drawing[2];          /* whether G0 and G1 are set to line-drawing
+	bool drawing[2];          /* for each of the character sets G0 and G1,
+	                           * whether it is set to line-drawing
 	                           * characters */
 	int charset;              /* active character set: 0 for G0, 1 for G1 */
 
@@ -155,8 +156,8 @@ erase_row(struct screen *s, struct row *r)
 static void
 erase_cells(struct screen *s, struct row *r, int first, int end)
 {
-	/* If a row is erased completely, a line that wraps onto it is cut off
-	 * at the end of the row above, as in tmux. */
+	/* If the whole row is erased, a line that wrapped onto this row now
+	 * ends with the row above, as in tmux. */
 	if (first == 0 && end >= s->columns && r > s->rows)
 		r[-1].wraps = false;
 	if (row_erase(r, first, end))
@@ -185,7 +186,7 @@ max(int a, int b)
 
 /* Returns the length of a row of the main screen in the output, in columns. On
  * a terminal, this includes trailing blanks only if a reader has read them or
- * if they precede the cursor, as they do after a prompt. */
+ * if they precede the cursor, like the blank after a prompt. */
 static int
 text_columns(const struct screen *s, const struct row *r)
 {
@@ -198,8 +199,9 @@ text_columns(const struct screen *s, const struct row *r)
 	return min(n, r->used);
 }
 
-/* Adds the characters, lines and bytes in s->out, starting at index `from`, to
- * the size of the final text. */
+/* Adds the numbers of characters, lines and bytes in s->out, starting at index
+ * `from`, to s->final, which is the size of the text that has scrolled off the
+ * screen. */
 static void
 count_final(struct screen *s, size_t from)
 {
@@ -347,8 +349,8 @@ delete_rows(struct screen *s, int n)
 
 /* -- Drawing ----------------------------------------------------------- */
 
-/* Records that the program is drawing text. Drawing after moving the cursor to
- * an absolute position marks a full-screen program. */
+/* Records that the program is drawing text. A program that draws after moving
+ * the cursor to an absolute position is considered a full-screen program. */
 static void
 record_drawing(struct screen *s)
 {
@@ -682,8 +684,8 @@ restore_cursor(struct screen *s)
 /* -- The alternate screen, reset --------------------------------------- */
 
 /* Switches to an empty alternate screen. If `restores_cursor` is true (mode
- * 1049), the cursor returns to its current position when the program resets
- * that mode to leave the alternate screen. */
+ * 1049), the cursor will return to its present position when the program leaves
+ * the alternate screen by resetting mode 1049. */
 static void
 show_alternate(struct screen *s, bool restores_cursor)
 {
@@ -746,9 +748,9 @@ report_cursor(struct screen *s)
 	struct buf b = { text, 0, sizeof(text) };
 	int x = clamp(s->cursor.x, 0, s->columns - 1);
 
-	/* Programs determine the terminal's size by moving the cursor to the
-	 * last cell and querying the cursor position. Do not count these
-	 * programs as full-screen programs. */
+	/* Some programs determine the terminal's size by moving the cursor to
+	 * the last cell and querying its position. Such a move alone does not
+	 * make a program a full-screen program. */
 	s->moved = false;
 	buf_fmt(&b, "\033[%d;%dR", s->cursor.y + 1, x + 1);
 	reply(s, buf_text(&b));
@@ -844,8 +846,8 @@ run_row_control(struct screen *s, const struct sequence *q)
 }
 
 /* Executes a control sequence that can affect rows other than the cursor's row.
- * Such sequences are ignored in pipe output, because a pipe's screen has only
- * one row. */
+ * Such sequences are ignored if the output is a pipe, because the screen of a
+ * pipe has only one row. */
 static void
 run_screen_control(struct screen *s, const struct sequence *q)
 {
@@ -1035,9 +1037,9 @@ parse_text(struct screen *s, const unsigned char *p, size_t n)
 
 /* -- Whole lines ------------------------------------------------------- */
 
-/* Returns whether complete lines can be copied to the output without being
- * drawn. This requires a pipe's one-row screen, an empty row, and all modes at
- * their defaults. */
+/* Returns whether plain text can be copied to the output without being drawn.
+ * For this, the screen must be the one-row screen of a pipe, the row must be
+ * empty, and all modes must have their default values. */
 static bool
 can_copy(const struct screen *s)
 {
@@ -1046,9 +1048,9 @@ can_copy(const struct screen *s)
 	return is_plain_mode(s) && is_new && !s->terminal;
 }
 
-/* Copies plain text from p to the output without drawing it: either complete
- * lines or one full row of a long line. Returns the number of bytes of p
- * processed, or 0 if the text must be drawn. */
+/* Copies plain text from p to the output without drawing it. Copies either
+ * complete lines or, if the first line is too long, one full row of this line.
+ * Returns the number of bytes read from p, or 0 if the text must be drawn. */
 static size_t
 copy_text(struct screen *s, const unsigned char *p, size_t n)
 {
@@ -1110,9 +1112,9 @@ screen_free(struct screen *s)
 	free(s);
 }
 
-/* Adds the byte c to an incomplete character left over from the previous call
- * to screen_write(). If c does not continue the character, draws U+FFFD in its
- * place and returns false. In that case, the caller must parse c again. */
+/* Adds the byte c to the incomplete character left over from the previous call
+ * to screen_write(). If c does not continue that character, draws U+FFFD in its
+ * place and returns false, and the caller must then process c as new text. */
 static bool
 continue_character(struct screen *s, unsigned char c)
 {
@@ -1136,24 +1138,25 @@ is_printable(unsigned char c)
 	return c >= 0x20 && c < 0x7F;
 }
 
-/* Returns whether this is a pipe's one-row screen and its row is full. */
+/* Returns whether the screen is the one-row screen of a pipe, its row is full,
+ * and insert mode is off. */
 static bool
 is_row_full(const struct screen *s)
 {
 	return !s->terminal && s->cursor.x == s->columns && !s->insert;
 }
 
-/* Processes text at p: copies it to the output if possible, or draws it on the
- * screen. If p starts with ESC, starts parsing a sequence. p must not point
- * inside a sequence or a character. Returns the number of bytes processed, at
- * least 1. */
+/* Processes the text at p, which must not start inside a sequence or a
+ * character. Copies the text to the output if possible, and otherwise draws it
+ * on the screen. If the text starts with ESC, starts parsing a sequence.
+ * Returns the number of bytes processed, which is at least 1. */
 static size_t
 write_text(struct screen *s, const unsigned char *p, size_t n)
 {
 	size_t done = 0;
 
-	/* Once a long line has filled a pipe's one-row screen, start a new row,
-	 * so that the rest of the line can be copied to the output without
+	/* When a long line has filled the one-row screen of a pipe, start a new
+	 * row. The rest of the line can then be copied to the output without
 	 * being drawn. */
 	if (is_row_full(s) && is_printable(*p)) {
 		line_feed(s, false);

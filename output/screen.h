@@ -21,14 +21,14 @@
 enum {
 	SCREEN_ROWS = 50,        /* rows of a terminal */
 	SCREEN_COLUMNS = 200,    /* columns of a terminal */
-	SCREEN_PIPE_COLUMNS = 8000,  /* columns of the one-row screen for pipe
-	                              * output */
+	SCREEN_PIPE_COLUMNS = 8000,  /* columns of the one-row screen of a
+	                              * pipe */
 	SCREEN_CELL_BYTES = 12,  /* maximum size of a character plus two
 	                          * combining characters, in bytes */
 	SCREEN_STEP_MAX = SCREEN_ROWS *
 	    (SCREEN_COLUMNS * SCREEN_CELL_BYTES + 1)   /* maximum size in bytes
-	                                                * of all rows' text,
-	                                                * including newlines */
+	                                                * of the text of all
+	                                                * rows, with newlines */
 };
 
 struct screen;
@@ -52,7 +52,8 @@ void screen_free(struct screen *);
 size_t screen_write(struct screen *, const void *bytes, size_t n,
                     struct buf *final);
 
-/* Ends the output. A trailing incomplete character is drawn as U+FFFD. */
+/* Marks the end of the program's output. If the output ends with an incomplete
+ * character, draws U+FFFD in its place. */
 void screen_end(struct screen *, struct buf *final);
 
 /* Returns whether the program uses the full screen instead of printing lines:
@@ -62,8 +63,9 @@ bool screen_is_full_screen(const struct screen *);
 
 /* The size of the final text */
 struct screen_final {
-	int64_t rows;    /* number of rows that have scrolled off; also the
-	                  * number of the first row on the screen */
+	int64_t rows;    /* number of rows that have scrolled off the screen,
+	                  * and thus the number of the first row still on the
+	                  * screen, counted from 0 */
 	int64_t chars;   /* number of characters, including newlines */
 	int64_t lines;   /* number of newlines */
 	int64_t bytes;   /* size in bytes */
@@ -94,14 +96,14 @@ void screen_row(const struct screen *, int i, struct buf *);
 
 /* -- The rows of the main screen as text ------------------------------- */
 
-/* Returns the number of rows of the main screen that belong to the output, at
- * least 1. The last one contains the cursor or the last non-blank text,
- * whichever is lower. */
+/* Returns the number of rows of the main screen that belong to the output,
+ * which is at least 1. The last of these rows is the last row with text or, if
+ * line feeds have moved the cursor further down, the cursor's row. */
 int screen_lines(const struct screen *);
 
 /* Appends row i of the main screen to the buffer, without a newline. On a
- * terminal, omits trailing blanks, except for those before the cursor or
- * already read. */
+ * terminal, omits trailing blanks, unless they precede the cursor or a reader
+ * has already read them. */
 void screen_line(const struct screen *, int i, struct buf *);
 
 /* -- Changes; see revised.h -------------------------------------------- */
@@ -122,8 +124,9 @@ int64_t screen_line_rewrite(const struct screen *, int i);
 /* Marks all rows of the main screen as read. */
 void screen_mark_read(struct screen *);
 
-/* Returns the remembered row with index i, or NULL if i is out of range. Index
- * 0 is the oldest row. All remembered rows have scrolled off the screen. */
+/* Some of the rows that have scrolled off the screen are remembered
+ * (revised.h). Returns the remembered row with index i, where 0 is the oldest,
+ * or NULL if i is out of range. */
 const struct revised_row *screen_revised(const struct screen *, int i);
 
 /* -- Replies ----------------------------------------------------------- */

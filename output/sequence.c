@@ -63,8 +63,8 @@ parse_separator(struct sequence *q)
 	q->parameter[q->parameters - 1] = -1;
 }
 
-/* Parses a byte of a control sequence, after "ESC [". The byte must not be a
- * control character. */
+/* Parses a byte that follows "ESC [" in a control sequence. The byte must not
+ * be a control character. */
 static void
 parse_control(struct sequence *q, unsigned char c)
 {
@@ -108,9 +108,9 @@ is_in_string(const struct sequence *q)
 	return q->state == PARSE_OSC || q->state == PARSE_STRING;
 }
 
-/* Parses a control character within a sequence. ESC starts another sequence, or
- * ends a string as the first byte of ST. CAN and SUB end any sequence. BEL ends
- * an operating system command. */
+/* Parses a control character within a sequence. ESC ends the sequence and
+ * starts another one, which may be ST, the terminator of a string. CAN and SUB
+ * end any sequence. BEL ends an operating system command. */
 static void
 parse_control_character(struct sequence *q, unsigned char c)
 {

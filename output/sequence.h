@@ -63,10 +63,10 @@ void sequence_start(struct sequence *);
 /* Returns whether a sequence has started and is not yet complete. */
 bool sequence_is_open(const struct sequence *);
 
-/* Parses up to the end of the sequence, or up to a byte that cannot be part of
- * it. Sets `kind`. Returns the number of bytes parsed. A newline ends any
- * sequence, so that an unterminated string sequence hides at most one line of
- * output (O1). */
+/* Parses bytes until the sequence ends or a byte cannot be part of it, and sets
+ * `kind`. Returns the number of bytes parsed. A newline ends any sequence, so
+ * that an unterminated string sequence hides at most one line of output
+ * (O1). */
 size_t sequence_parse(struct sequence *, const unsigned char *bytes, size_t n);
 
 /* Returns parameter i of a control sequence, or the default value if the

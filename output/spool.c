@@ -38,8 +38,8 @@ enum {
 	                         * block, which may be only partly used */
 };
 
-/* Reasons why a stream was not saved in full. A reason can also be a positive
- * errno value, or 0 if there is none. */
+/* Reasons why a stream was not saved in full. A positive reason is an errno
+ * value, and 0 means that there is no reason. */
 enum {
 	FILE_FULL = -1,
 	SPOOL_FULL = -2,
@@ -83,8 +83,8 @@ file_of(struct list_node *node)
 	return LIST_ITEM(node, struct spool_file, node);
 }
 
-/* Removes the stream's file, and frees the stream if it is already closed.
- * Otherwise, spool_report() reports the given reason. */
+/* Removes the stream's file. If the stream is already closed, also frees the
+ * stream. Otherwise, stores the given reason for spool_report(). */
 static void
 spool_remove(struct spool_file *f, int reason)
 {
@@ -116,8 +116,9 @@ static const char *const reasons[] = {
 	[-TOO_MANY_FILES] = "boris keeps at most 1,024 files"
 };
 
-/* Lowers a limit to the given number of bytes and sets its reason. A negative
- * number counts as 0. Does nothing if the limit is already that low. */
+/* Lowers a limit to the given number of bytes, and stores the reason with the
+ * limit. A negative number counts as 0. Does nothing if the limit is already
+ * that low. */
 static void
 lower_limit(struct spool_limit *limit, int64_t bytes, int reason)
 {
@@ -156,7 +157,8 @@ spool_measure(struct spool_file *f)
 	s->unmeasured = 0;
 }
 
-/* Returns whether the stream's file may be removed to free space for others. */
+/* Returns whether the stream's file may be removed to free space for other
+ * streams. */
 static bool
 is_removable(const struct spool_file *f)
 {

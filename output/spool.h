@@ -35,11 +35,11 @@ struct spool {
 	                      * four times `limit` */
 	bool has_measured;   /* whether quarter_limit has been set */
 	struct spool_limit quarter_limit;  /* limit on `total`: a quarter of the
-	                                    * disk space or memory free when the
-	                                    * first file was created */
+	                                    * disk space or memory that was free
+	                                    * when the first file was created */
 	struct spool_limit free_limit;  /* number of bytes that may still be
-	                                 * written; a tenth of the file system
-	                                 * must stay free */
+	                                 * written if a tenth of the file system
+	                                 * is to stay free */
 	int64_t unmeasured;  /* bytes written since free_limit was measured */
 	struct list saved;   /* streams with a saved file, oldest first */
 };
@@ -47,9 +47,9 @@ struct spool {
 /* Removes all files of the session. */
 void spool_free(struct spool *);
 
-/* If there are too many temporary files (base/tempfile.h), removes the
- * session's oldest file of an ended stream. Returns whether another file can be
- * created. */
+/* If there are too many temporary files (base/tempfile.h), removes one of this
+ * session's files: the oldest one of a stream that has ended and is not held by
+ * spool_hold(). Returns whether another file can be created. */
 bool spool_make_room(struct spool *);
 
 /* Starts a new stream. The stream must be closed before the spool is freed. */
@@ -64,23 +64,23 @@ void spool_close(struct spool_file *);
 void spool_write(struct spool_file *, const void *bytes, size_t n);
 
 /* Marks the stream as ended, so that its file may be removed to free space for
- * others. */
+ * other streams. */
 void spool_end(struct spool_file *);
 
-/* Keeps the stream's file from being removed to free space for others, until
- * spool_release() is called. */
+/* Until spool_release() is called, keeps the stream's file from being removed
+ * to free space for other streams. */
 void spool_hold(struct spool_file *);
 void spool_release(struct spool_file *);
 
-/* Appends the end of the line that reports the truncation:
- * "; full output: PATH" or "; full raw output: PATH". Creates the saved file if
- * it does not exist yet. Also appends the reason if the output was not saved in
- * full. */
+/* Completes the truncation line with "; full output: PATH", or with
+ * "; full raw output: PATH" if `raw` is true. If the output was not saved in
+ * full, also appends the reason. Creates the saved file if it does not exist
+ * yet. */
 void spool_report(struct spool_file *, bool raw, struct buf *);
 
 /* Returns the path of the saved file, or NULL if nothing was saved to a file.
- * The path is owned by the stream. It is valid until another stream is saved,
- * or until spool_release() if the file is held. */
+ * The stream owns the path. The path is valid until another stream is saved or,
+ * if spool_hold() has been called, until spool_release() is called. */
 const char *spool_path(const struct spool_file *);
 
 #endif

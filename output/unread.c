@@ -55,9 +55,10 @@ find_revised(const struct kept *k, int64_t row)
 	return NULL;
 }
 
-/* Finds the text that the reader has missed. If the middle of this text was
- * dropped from memory, finds only the part after it, because a result then
- * shows only the end of the text. Returns false if no such text exists. */
+/* Finds the text that the reader has missed. If memory no longer holds the
+ * middle of this text, finds only the part after the gap, because a result
+ * shows only the end of such a long text. Returns false if no such text
+ * exists. */
 static bool
 find_missed(const struct kept *k, const struct output_cursor *c,
             struct piece *p)
@@ -179,7 +180,8 @@ position_in_row(const struct output_cursor *c, int64_t start, int64_t len,
 	return p;
 }
 
-/* Returns where the text added since the reader's last read starts. */
+/* Returns the start of the text that was added since the reader last read the
+ * stream. */
 static struct position
 find_position(const struct kept *k, const struct output_cursor *c)
 {
@@ -299,8 +301,8 @@ unread_mark_read(struct kept *k, struct output_cursor *c)
 	screen_mark_read(k->screen);
 }
 
-/* Adds all unread text that has scrolled off the main screen to the text that
- * the reader has missed. */
+/* Records that the reader has missed all unread text that has scrolled off the
+ * main screen. */
 static void
 add_missed(const struct kept *k, struct output_cursor *c)
 {

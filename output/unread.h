@@ -37,9 +37,10 @@ struct output_cursor {
 	                         * reader has seen on the screen of a
 	                         * full-screen program */
 
-	/* Final text that the reader has not read, although it has read later
-	 * rows on the screen of a full-screen program. Both members are byte
-	 * positions in the stream's text, or 0 if there is no such text. */
+	/* Text that has scrolled off the screen and that the reader has not
+	 * read, even though the reader has read later rows on the screen of a
+	 * full-screen program. Both members are byte positions in the stream's
+	 * text, or 0 if there is no such text. */
 	int64_t missed_start;
 	int64_t missed_end;
 
@@ -60,8 +61,8 @@ struct piece {
 	size_t len;       /* length of the piece, in bytes */
 	bool continues;   /* whether the piece directly follows what the reader
 	                   * has already read */
-	int64_t next;     /* the cursor's new `next` once the piece has been
-	                   * read */
+	int64_t next;     /* value for the cursor's `next` once the piece has
+	                   * been read */
 };
 
 /* Finds the next piece of unread text without advancing the reader's cursor.
@@ -82,8 +83,9 @@ void unread_mark_screen_read(struct kept *, struct output_cursor *);
  * reader last read the stream. */
 bool unread_has_new_screen(const struct kept *, const struct output_cursor *);
 
-/* Returns the position in the stream's text where the text added since the
- * reader's last read starts. The caller must call kept_update() first. */
+/* Returns the start of the text that was added since the reader last read the
+ * stream, as a byte position in the stream's text. The caller must call
+ * kept_update() first. */
 int64_t unread_position(const struct kept *, const struct output_cursor *);
 
 #endif

@@ -46,10 +46,10 @@ static const struct range wide[] = {
 	{ 0x1FA70, 0x1FAF6 }, { 0x20000, 0x3FFFD }
 };
 
-/* Zero-width characters, which combine with the preceding character: those of
- * the categories Mn, Me and Cf except for U+00AD, and medial and final Hangul
- * jamo (Unicode 14). The ranges are approximate for scripts that most terminals
- * cannot render. */
+/* Zero-width characters, which combine with the preceding character: all
+ * characters in the categories Mn, Me and Cf (but not U+00AD), as well as
+ * medial and final Hangul jamo (Unicode 14). The ranges are approximate for
+ * scripts that most terminals cannot render. */
 static const struct range zero[] = {
 	{ 0x0300, 0x036F }, { 0x0483, 0x0489 }, { 0x0591, 0x05BD },
 	{ 0x05BF, 0x05BF }, { 0x05C1, 0x05C2 }, { 0x05C4, 0x05C5 },
