@@ -23,8 +23,9 @@ struct known_client {
 	int lines;                   /* maximum number of lines of a result's
 	                              * text that the client accepts in full; 0
 	                              * if unlimited */
-	/* The client's timeout for a call, in ms; 0 if it has none. When it
-	 * expires, boris sends the result so far, and a command that is still
+	/* Maximum time that a call may stay open, in ms; 0 if unlimited. The
+	 * client stops waiting for the response a little later. When the time
+	 * is up, boris sends the output so far, and a command that is still
 	 * running becomes a task. */
 	int call_limit;
 	bool takes_late_answer;      /* whether the client accepts a response
@@ -52,10 +53,10 @@ struct caller {
 	                      * if unlimited */
 };
 
-/* Looks up the client named in `info`, the clientInfo object or JSON_NONE.
- * Returns a caller with that client's limits. The options --call-limit and
- * --result-limit override these limits, and --structured overrides the default
- * for structured data. */
+/* Looks up the client named in `info`, which is the clientInfo object, or
+ * JSON_NONE if there is none. Returns a caller with that client's limits. The
+ * options --call-limit and --result-limit override these limits, and
+ * --structured overrides the default for structured data. */
 struct caller caller_find(const struct options *, const struct revision *,
                           struct json info, bool shared);
 

@@ -16,8 +16,8 @@
 enum {
 	NAME_SHOWN = 120,   /* maximum length of a client's name in the log, in
 	                     * characters */
-	MEMBER_SPACE = 120  /* space for a member's name and its punctuation, in
-	                     * bytes */
+	MEMBER_SPACE = 120  /* space for the name and punctuation of a JSON
+	                     * member, in bytes */
 };
 
 #define NEEDS_VERSION "params._meta must contain the string " \
@@ -30,14 +30,15 @@ struct mcp_request {
 	struct client *client;
 	const struct rpc_message *message;
 	struct reply reply;
-	struct buf result;      /* members of the JSON-RPC result, or error
-	                         * data */
+	struct buf result;      /* members of the JSON-RPC result or, if the
+	                         * request fails, the error's data */
 	int code;               /* error code */
 	struct buf error_text;  /* error message, if it is built at run time */
 };
 
-/* Appends the first NAME_SHOWN characters of a string as a JSON member of a log
- * entry. Appends nothing if the value is not a string. */
+/* Appends a JSON member to a log entry. The member's value is the first
+ * NAME_SHOWN characters of `string`. Appends nothing if `string` is not a JSON
+ * string. */
 static void
 put_start(struct buf *b, const char *member, struct json string)
 {
@@ -134,7 +135,7 @@ do_listen(struct mcp_request *r)
 	return NULL;
 }
 
-/* Answers a tool call whose arguments are invalid with an error result. */
+/* Responds to a tool call with invalid arguments by sending an error result. */
 static void
 respond_bad_arguments(struct mcp_request *r)
 {
@@ -196,8 +197,9 @@ do_call(struct mcp_request *r)
 	return NULL;
 }
 
-/* The MCP methods. Each row records whether the method exists in revisions with
- * a handshake, without one, or in both, and which function handles it. */
+/* The MCP methods and the functions that handle them. `legacy` is true if the
+ * method exists in MCP revisions with a handshake, and `stateless` is true if
+ * it exists in revisions without one. */
 static const struct method {
 	const char *name;
 	bool legacy, stateless;

@@ -15,10 +15,10 @@
 #include "base/options.h"
 #include "mcp/rpc.h"
 
-/* The peer that a client represents. The kind of peer determines what boris
- * sends if it cannot read a request's id. Over stdio, the error response
- * contains the member "id":null. Over HTTP, it omits the id (MCP 2025-11-25,
- * transports). */
+/* The kind of peer that a struct client represents. This kind determines the
+ * error response to a request whose id boris cannot read. Over stdio, the
+ * response contains the member "id":null. Over HTTP, the response has no id
+ * (MCP 2025-11-25, transports). */
 enum mcp_peer {
 	MCP_STDIO,       /* the peer on stdin and stdout */
 	MCP_HTTP,        /* an HTTP peer that has a session (H5) */

@@ -18,11 +18,11 @@
 enum call_action { CALL_RUN, CALL_READ, CALL_KILL, CALL_TYPE, CALL_LIST };
 
 /* The arguments of a tool call. A zeroed struct describes a call that runs a
- * job and waits only for that job. */
+ * job and has none of the other arguments below. */
 struct call_request {
 	enum call_action action;
-	bool by_pid;             /* whether the task was given by check_pid or
-	                          * kill_pid */
+	bool by_pid;             /* whether the call has the argument check_pid
+	                          * or kill_pid */
 	struct buf id;           /* the task's id, or its pid in decimal */
 	int64_t pid;             /* the task's pid if the request contains it as
 	                          * a number, or 0 */
@@ -46,8 +46,8 @@ struct call_request {
 	                             * expire */
 	bool no_enter;              /* whether the program is probably waiting
 	                             * for Enter after the typed text */
-	bool until_missed;          /* whether `until` was not printed in
-	                             * time */
+	bool until_missed;          /* whether the wait ended before the text
+	                             * `until` was printed */
 	struct prompt prompt;       /* whether the terminal is waiting for
 	                             * input */
 	pid_t stopped;              /* id of a stopped process group in the

@@ -60,8 +60,8 @@ struct result {
 	bool is_task;       /* whether the job is a task */
 	bool reads_task;    /* whether `about` is ABOUT_TASK_STATE */
 	bool ended;         /* whether the result reports the job's end */
-	struct buf heading; /* the first sentence of the result; usually
-	                     * empty */
+	struct buf heading; /* text for the first line of the result; empty
+	                     * unless a foreground command timed out */
 	struct buf notes;   /* all notes for the result, separated by "; " */
 	size_t events;      /* size of the one-time notes at the end of `notes`,
 	                     * in bytes; no later result repeats them */
@@ -70,7 +70,8 @@ struct result {
 
 /* Expands to the two buf_fmt() arguments for a %-.*s conversion, which appends
  * the first COMMAND_SHOWN characters of `text`. The text comes from the client,
- * so the flag '-' escapes its control characters; see base/fmt.h. */
+ * so its control characters must be escaped. The flag '-' does this; see
+ * base/fmt.h. */
 #define SHOWN(text) (int)utf8_cut((text), COMMAND_SHOWN), (text)->data
 
 /* Shortens text to at most `max` bytes, which must be 3 or more. Keeps its
@@ -93,7 +94,7 @@ cut_before(struct buf *text, size_t keep, size_t max)
 	text->len = end + 3 + kept;
 }
 
-/* Shortens the part of the text from the offset `from` to the end to at most
+/* Shortens the rest of the text, which begins at the offset `from`, to at most
  * `max` bytes. */
 static void
 cut_line(struct buf *text, size_t from, size_t max)
@@ -286,8 +287,8 @@ note_survivor(struct result *r)
 	buf_free(&survivor);
 }
 
-/* Adds the text of note_abandoned_call() for a command whose output was
- * discarded, because newer tasks have ended. */
+/* Adds the note of note_abandoned_call() for a command that has ended. The
+ * command's output was discarded because newer tasks have ended. */
 static void
 note_forgotten_call(struct buf *b, const struct job *job, const char *command)
 {
@@ -308,9 +309,9 @@ note_forgotten_call(struct buf *b, const struct job *job, const char *command)
 		    command);
 }
 
-/* Adds a note about the command of a call that exceeded the client's timeout,
- * or whose response may have been lost: whether the command is still running,
- * or how it ended (E6, H7). */
+/* Adds a note saying whether a command is still running, how it ended, or that
+ * it was not run. The call that requested the command exceeded the client's
+ * timeout, or the call's response may have been lost (E6, H7). */
 static void
 note_abandoned_call(struct buf *b, const struct job *job)
 {
@@ -759,8 +760,8 @@ line_max(const struct result *r)
 {
 	int64_t left = r->caller->bytes - LIST_END - (int64_t)r->text.len -
 	    (int64_t)r->notes.len;
-	int lines = 1;  /* for the line that reports the number of waiting
-	                 * calls */
+	int lines = 1;  /* 1 for the last line, which may report the number of
+	                 * waiting calls */
 	const struct job *running = NULL;
 	struct job *job = NULL;
 
@@ -1375,8 +1376,9 @@ put_exit_code(struct buf *t, const struct exec *x)
 }
 
 /* Shortens the lines that precede the output in a result, so that at least a
- * quarter of the result is left for the output (K3). `tail` is the combined
- * size in bytes of the last of these lines, the run time and the notes. */
+ * quarter of the result is left for the output (K3). The last of these lines
+ * contain the run time and the notes; `tail` is their combined size, in
+ * bytes. */
 static void
 cut_facts(struct result *r, size_t tail)
 {
@@ -1433,7 +1435,7 @@ struct shown {
 	struct buf text;
 	int64_t lines;
 	int64_t chars;  /* number of characters in the stream if `text` is
-	                 * truncated, or -1 */
+	                 * truncated; otherwise, -1 */
 };
 
 /* Sets s->text to the output of a stream, truncated to the given bounds. */
@@ -1472,9 +1474,9 @@ choose_bounds(const struct result *r, const struct output *text)
 	return bounds;
 }
 
-/* Divides the limit `all` between two streams. If the other stream needs less
- * than half, this one gets the rest; otherwise, it gets half. Returns at least
- * 1, because 0 means no limit. */
+/* Divides the limit `all` between two streams, and returns the share of one
+ * stream: half of the limit, or more if `other`, the size of the other stream,
+ * is less than half. Returns at least 1, because 0 means no limit. */
 static int64_t
 share(int64_t all, int64_t other)
 {
@@ -1540,8 +1542,8 @@ put_output(struct result *r)
 
 	if (output_is_screen(r->job->out.text))
 		s[0].name = "screen";
-	/* Saving one stream must not remove the file of the other one, which
-	 * this result may name, too. */
+	/* Saving one stream must not remove the other stream's file, because
+	 * this result may name both files. */
 	output_hold_file(r->job->out.text);
 	output_hold_file(r->job->err.text);
 	show_streams(r, s);

@@ -4,8 +4,8 @@
 #include "mcp/rpc.h"
 
 enum {
-	ENVELOPE = 512,   /* maximum size of a response without its id, result
-	                   * and error data, in bytes */
+	ENVELOPE = 512,   /* maximum size of a response, not counting its id,
+	                   * result and error data, in bytes */
 	ID_WITHIN = 4096  /* number of bytes at the start of a message that are
 	                   * searched for its id (P5) */
 };
@@ -70,8 +70,9 @@ rpc_first_id(const char *text, size_t len)
 	id = found[0];
 	response = found[1].text == NULL &&
 	    (found[2].text != NULL || found[3].text != NULL);
-	/* Do not reuse a response's id in an error about it. The client could
-	 * take the error for the response to one of its own requests. */
+	/* An error about a response from the client must not contain that
+	 * response's id. The client could take the error for the response to
+	 * one of its own requests. */
 	if (response || id.len == 0 || !is_id(id))
 		return (struct json){ NULL, 0 };
 	return id;

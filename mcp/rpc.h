@@ -65,14 +65,14 @@ const char *rpc_wrong_envelope(const struct rpc_message *);
 
 /* -- Responses --------------------------------------------------------- */
 
-/* The kind of message that boris sends to the client. Over HTTP, the status of
- * an error response depends on this kind. */
+/* The kinds of messages that boris sends to a client. Over HTTP, the status of
+ * an error response depends on the kind of message and on the error code. */
 enum rpc_kind {
 	RPC_RESPONSE,   /* the result of a request, or the error response to a
 	                 * stateless request whose _meta is valid */
 	RPC_REJECTION,  /* any other error response */
-	RPC_NOTICE,     /* a notification, other than progress, about an open
-	                 * request */
+	RPC_NOTICE,     /* a notification about an open request, but not about
+	                 * its progress */
 	RPC_PROGRESS    /* a progress notification, the only message that may be
 	                 * dropped */
 };
@@ -99,8 +99,8 @@ struct rpc_channel {
 	void *transport;           /* the first argument of send() */
 	bool null_id;              /* whether the error for a request whose id
 	                            * cannot be read contains "id":null
-	                            * (JSON-RPC 2.0, section 5) rather than no
-	                            * id */
+	                            * (JSON-RPC 2.0, section 5) instead of
+	                            * omitting the id */
 	enum rpc_outcome outcome;  /* state of the response to the current
 	                            * message */
 };

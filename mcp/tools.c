@@ -65,8 +65,9 @@ enum {
 	                      * (I2) */
 	WORD = 64,           /* the value must be one of the words in
 	                      * truncate_words[] */
-	BLANK_COUNTS = 128,  /* only null counts as absent; "" is a value, and 0
-	                      * is a type error */
+	BLANK_COUNTS = 128,  /* only null counts as absent; "" is not treated as
+	                      * absent, and 0 is rejected as a value of the
+	                      * wrong type */
 	UNLISTED = 256       /* the argument is accepted, but not listed in the
 	                      * schema */
 };
@@ -91,9 +92,9 @@ static const struct argument {
 	const char *help[TOOLS];
 	const char *must_be;  /* description of a valid value, to follow
 	                       * "argument X must be" in an error */
-	/* An alias for each tool, or NULL: the name that models know from other
-	 * agents' tools (P4). Aliases are accepted, but not listed in the
-	 * schema. */
+	/* An alias of this argument for each tool, or NULL. The alias is the
+	 * name that models know from other agents' tools (P4). Aliases are
+	 * accepted, but not listed in the schema. */
 	const char *alias[TOOLS];
 } arguments[ARGUMENTS] = {
 	[COMMAND] = {
@@ -341,10 +342,10 @@ struct arg_reader {
 	struct buf *error;
 };
 
-/* Returns the default timeout of a foreground command, in ms. If the client has
- * a call limit and --timeout is not given, this is TIMEOUT_MAX. The command
- * then becomes a task when the call limit is reached, so boris need not
- * terminate it early (K2). */
+/* Returns the default timeout of a foreground command, in ms. The default is
+ * TIMEOUT_MAX if the client has a call limit and --timeout is not given. In
+ * that case, the command becomes a task when the call limit is reached, so
+ * boris need not terminate it early (K2). */
 static int64_t
 default_timeout(const struct options *o, const struct caller *r)
 {
@@ -403,8 +404,8 @@ struct snippet {
 };
 
 /* Copies at most SNIPPET bytes of a value's or name's JSON text, and appends
- * "..." if the text is longer. Returns the copy. Its last character may be
- * incomplete; json_string() replaces incomplete characters. */
+ * "..." if the text is longer. Returns the copy. The last character before the
+ * "..." may be incomplete; json_string() replaces incomplete characters. */
 static const char *
 snippet(struct snippet *s, struct json value)
 {
@@ -516,9 +517,9 @@ reject_unknown(struct arg_reader *r, int n, struct buf *unknown)
 	return false;
 }
 
-/* Returns the value inside a JSON string if it has the given type. For example,
- * the string "5000" becomes the number 5000, and "true" becomes true (P4).
- * Otherwise, returns the argument unchanged. */
+/* If the text inside a JSON string is itself a JSON value of the given type,
+ * returns that value. For example, the string "5000" becomes the number 5000,
+ * and "true" becomes true (P4). Otherwise, returns the argument unchanged. */
 static struct json
 unquoted(struct json value, enum json_type type)
 {
@@ -897,9 +898,10 @@ read_pid(struct arg_reader *r)
 	return read_handle(r, ends ? KILL_PID : CHECK_PID);
 }
 
-/* Removes an empty `input`, because some clients fill in all arguments. Keeps
- * it in a call with a task_id and no other action, because such a call reads
- * the terminal without typing into it. */
+/* Removes an empty `input`, because some clients fill in all arguments.
+ * However, keeps the empty `input` if the call has a task_id but no command,
+ * check_pid or kill_pid, because such a call reads the terminal without typing
+ * into it. */
 static void
 drop_empty_input(struct arg_reader *r)
 {
@@ -1280,7 +1282,7 @@ tools_list(struct buf *b, const struct options *o, const struct caller *r)
 			continue;
 		tools[i].describe(&description, o, r);
 		/* List the restrictions that the kernel enforces, such as
-		 * --no-network, once only, in the description of the first
+		 * --no-network, only once: in the description of the first
 		 * tool. */
 		if (first)
 			put_fences(&description, o);

@@ -49,10 +49,10 @@ void tools_list(struct buf *, const struct options *, const struct caller *);
  * 500 characters (P11). Appends nothing if no tool is enabled. */
 void tools_instructions(struct buf *, const struct options *);
 
-/* Returns the enabled tool with the given name. If no such tool exists, writes
- * to `unknown` an error that lists the enabled tools, and returns NULL. If the
- * name is that of another shell server's tool, such as KillShell, the error
- * also names the boris tool to use instead. */
+/* Returns the enabled tool with the given name. If there is none, writes an
+ * error to `unknown` and returns NULL. The error lists the enabled tools. If
+ * the name belongs to a tool of another shell server, such as KillShell, the
+ * error also names the boris tool to use instead, if that tool is enabled. */
 const struct tool *tools_find(const struct options *, struct json name,
                               struct buf *unknown);
 /* Reads the arguments of a tool call into the request. `arguments` is a JSON

@@ -25,8 +25,8 @@ enum {
 	NOW = 0,             /* a time in the past */
 	QUIET = 300,         /* pause in the output, in ms, that ends a wait for
 	                      * new output (W2) */
-	QUIET_TYPED = 2000,  /* pause in the output, in ms, that ends the wait
-	                      * of a call with `input` (W2) */
+	QUIET_TYPED = 2000,  /* pause in the output, in ms, that ends a wait for
+	                      * new output after `input` was typed (W2) */
 	BURST = 100          /* delay, in ms, from the appearance of the `until`
 	                      * text to the response, so that the rest of the
 	                      * line can arrive (W3) */
@@ -38,8 +38,9 @@ struct answer {
 	bool by_limit;
 };
 
-/* Returns a struct answer for the given time, in ms. `by_limit` is false,
- * because the client's timeout did not determine this time. */
+/* Returns a struct answer for a response that is due at the given time, in ms.
+ * The member `by_limit` is false, because the time does not result from the
+ * client's timeout. */
 static struct answer
 answer_at(int64_t at)
 {
@@ -78,8 +79,8 @@ has_new_prompt(const struct call *call)
 	return p->state == TERMINAL_PROMPTS || call->request.until.len == 0;
 }
 
-/* Returns whether a result would show output that has not yet appeared in a
- * result. */
+/* Returns whether a result sent now would show output that no earlier result
+ * has shown. */
 static bool
 has_unseen_output(const struct job *job)
 {
@@ -126,9 +127,9 @@ task_answer(const struct call *call, int64_t now)
 	return quiet_at < end.at ? answer_at(quiet_at) : end;
 }
 
-/* Returns when to respond to a call that kills a task: at once if boris cannot
- * terminate the task, and otherwise when the task has ended or the client stops
- * waiting (T4, K2). */
+/* Returns when to respond to a call that kills a task. If boris cannot
+ * terminate the task, the response is due at once. Otherwise, the response is
+ * due when the task has ended or the client stops waiting (T4, K2). */
 static struct answer
 kill_answer(const struct call *call)
 {
@@ -144,7 +145,8 @@ kill_answer(const struct call *call)
 	return answer_at(NEVER);
 }
 
-/* Returns when to respond to a call that refers to a command or an edit. */
+/* Returns when to respond to a call that runs a command or an edit, or that
+ * reads, kills or types into a task. */
 static struct answer
 job_answer(const struct call *call, int64_t now)
 {
@@ -170,8 +172,9 @@ list_answer(const struct call *call, const struct session *s)
 {
 	const struct job *job = session_next_task(s, NULL);
 
-	/* A task that has ended during the wait counts even if another call has
-	 * read its result, which removes the task from the session. */
+	/* Compare the numbers of ended tasks, because a task that has ended
+	 * during the wait is no longer in the session if another call has read
+	 * the task's result. */
 	if (s->tasks_ended != call->tasks_ended)
 		return answer_at(NOW);
 	while (job != NULL && job->state == JOB_TASK)

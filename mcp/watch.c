@@ -28,8 +28,8 @@ enum {
 	                      * echo is recognised */
 	ECHO_MARGIN = 100,   /* length in bytes up to which a typed line is
 	                      * assumed not to wrap or scroll */
-	REDRAWN_MAX = 100,   /* maximum number of matches ignored as parts of
-	                      * redrawn lines */
+	REDRAWN_MAX = 100,   /* maximum number of matches that are ignored
+	                      * because they are part of a redrawn line */
 	PRINTED_KEPT = 8192  /* number of bytes of recent output kept to
 	                      * recognise redrawn lines */
 };
@@ -59,8 +59,8 @@ watch_start(struct watch *w, const struct job *job)
 
 /* -- The echo of typed lines --------------------------------------------- */
 
-/* Advances to the next typed line, and expects its echo. Expects no echo after
- * the last line. */
+/* Advances to the next typed line, whose echo is then expected. After the last
+ * line, no echo is expected. */
 static void
 expect_line(struct watch *w)
 {
@@ -183,8 +183,9 @@ is_scrolled_line(const char *printed, size_t i)
 }
 
 /* Returns whether the output before printed[i] ends with the part of the typed
- * line that precedes typed_lines[at]. This part must not be blank. Blanks are
- * ignored, because a terminal does not show blanks at the end of a line. */
+ * line that precedes typed_lines[at]. The caller must ensure that this part is
+ * not blank. Blanks are ignored, because a terminal does not show blanks at the
+ * end of a line. */
 static bool
 shows_start(const struct buf *typed_lines, size_t at, const char *printed,
             size_t i)
@@ -294,8 +295,8 @@ forget_line(struct watched_stream *s)
 		b->len--;
 }
 
-/* Returns whether a newline at this position comes from the terminal, which is
- * wrapping the echo of a long typed line at the right margin. */
+/* Returns whether a newline at the current position is one that the terminal
+ * adds to wrap the echo of a long typed line at the right margin. */
 static bool
 is_within_echo(const struct watch *w, const struct watched_stream *s)
 {

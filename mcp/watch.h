@@ -46,12 +46,12 @@ struct watch {
 	bool expects_echo;     /* true if the echo of `echo_pattern` is
 	                        * expected */
 	struct buf input;      /* the start of the typed input */
-	size_t next_line;      /* offset in `input` of the typed line that
-	                        * follows `echo_pattern` */
+	size_t next_line;      /* offset in `input` of the line after the one in
+	                        * `echo_pattern` */
 	bool redraw;           /* true if a line editor may yet redraw the first
 	                        * typed line */
-	int redrawn;           /* number of matches ignored as parts of redrawn
-	                        * lines */
+	int redrawn;           /* number of matches ignored so far because they
+	                        * were part of a redrawn line */
 	struct watched_stream out, err;
 };
 
@@ -74,8 +74,8 @@ void watch_restart(struct watch *);
  * time. */
 void watch_typed(struct watch *, struct job *, const struct buf *input,
                  enum terminal_mode);
-/* Returns whether a line was typed and its complete echo is the only output
- * since then, except for white space. */
+/* Returns whether a line was typed and the only output since then, apart from
+ * white space, is the complete echo of this line. */
 bool watch_has_only_echo(const struct watch *);
 
 #endif
