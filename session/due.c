@@ -27,23 +27,23 @@
 enum {
 	PARALLEL_MAX = 16,     /* maximum number of foreground commands running
 	                        * in parallel (D7) */
-	TIMEOUT_SOON = 10000,  /* time in ms by which a call may exceed
-	                        * `call_limit` to wait for its command's own
-	                        * timeout (K2) */
-	START_MIN = 1000       /* minimum time, in ms, that a call must have
-	                        * left to start a job that cannot become a task
-	                        * (K2) */
+	TIMEOUT_SOON = 10000,  /* maximum time, in ms, for which a call is held
+	                        * open beyond `call_limit` to wait for its
+	                        * command's own timeout (K2) */
+	START_MIN = 1000       /* minimum time, in ms, that must be left for a
+	                        * call before boris starts a job that cannot
+	                        * become a task (K2) */
 };
 
-/* Returns the action with `now`, in ms, as its due time. */
+/* Returns the given action, due at the time `now`, in ms. */
 static struct job_due
 due_now(enum due_action action, int64_t now)
 {
 	return (struct job_due){ action, now };
 }
 
-/* Returns DUE_NOTHING with `at`, in ms or NEVER, as the time at which to
- * reconsider the job. */
+/* Returns DUE_NOTHING with `at`, the time at which to reconsider the job, in ms
+ * or NEVER. */
 static struct job_due
 due_later(int64_t at)
 {
@@ -75,9 +75,10 @@ can_start(const struct job *job, const struct queue_state *queue)
 }
 
 /* Returns whether too little time is left to start a queued job before its
- * client stops waiting, at job->hand_over_at. The time suffices if the
- * command's own timeout expires at most TIMEOUT_SOON later, because boris waits
- * for that timeout (K2). */
+ * client stops waiting, at job->hand_over_at: less than START_MIN, and less
+ * than the job has already waited. If the command's own timeout would expire at
+ * most TIMEOUT_SOON after that time, boris waits for the timeout, so the time
+ * suffices (K2). */
 static bool
 has_little_time(const struct job *job, int64_t now)
 {
@@ -117,8 +118,8 @@ due_queued(const struct job *job, const struct queue_state *queue, int64_t now)
 		return due_now(choose_start(job, queue, now), now);
 	if (!is_overdue(job, now))
 		return due_later(job->hand_over_at);
-	/* The job needs no timer, because the event loop wakes up when the
-	 * pause ends and then reconsiders the job. */
+	/* While the queue is paused, the job needs no timer. When the pause
+	 * ends, the event loop wakes up and reconsiders the job. */
 	if (!job->parallel && queue->paused)
 		return due_later(NEVER);
 	return due_now(DUE_GIVE_UP, now);

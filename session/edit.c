@@ -91,9 +91,10 @@ enum {
 	                               * file, in ms */
 	LOCK_INTERVAL = 20,           /* interval between attempts to lock a
 	                               * file, in ms */
-	APPEND_WAIT = 2,              /* delay, in ms, before boris copies the
-	                               * last bytes that other programs append
-	                               * to a replaced file */
+	APPEND_WAIT = 2,              /* time, in ms, from the replacement of a
+	                               * file until boris copies the last bytes
+	                               * that other programs have appended to
+	                               * the old file */
 	APPENDED_MAX = 2 * EDIT_MAX,  /* maximum number of bytes to copy if
 	                               * other programs append to a file while
 	                               * it is being edited */
@@ -159,9 +160,10 @@ show_line(struct buf *b, int64_t number, const struct buf *line)
 	buf_fmt(b, cut < line->len ? "...\n" : "\n");
 }
 
-/* Appends to e->shown the occurrences that start at the lines in e->lines, with
- * CONTEXT lines before and after each. `text` is the file's content. Each
- * occurrence spans `more` + 1 lines. */
+/* Appends the lines of the occurrences to e->shown, with CONTEXT lines before
+ * and after each occurrence. e->lines contains the line number at which each
+ * occurrence starts, and each occurrence spans `more` + 1 lines. `text` is the
+ * file's content. */
 static void
 show_around(struct edit *e, const struct buf *text, int64_t more)
 {
@@ -317,8 +319,8 @@ is_at(const struct change *c, const char *name, int fd)
 }
 
 /* Returns whether the name in the directory refers to a file other than the
- * open one. Returns false if the name does not exist or if boris cannot
- * determine the file. */
+ * open one. Returns false if the name does not exist, or if boris cannot tell
+ * which file it refers to. */
 static bool
 is_at_other(const struct change *c, const char *name, int fd)
 {
@@ -418,9 +420,9 @@ is_same_version(const struct stat *a, const struct stat *b)
 	    a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* Returns whether the file has not been changed or replaced since boris read
- * it. If the file did not exist then, returns whether it still does not exist.
- * Also compares the content, because file timestamps are coarse. */
+/* Returns whether the file is the one that boris read, and has not changed
+ * since. If there was no file at that time, returns whether there is still
+ * none. Also compares the content, because file timestamps are coarse. */
 static bool
 is_unchanged(const struct change *c)
 {
@@ -536,8 +538,8 @@ remove_range(int fd, off_t from, off_t to)
 	}
 }
 
-/* Appends either all bytes or none to the file. Returns the offset just past
- * the appended bytes, or -1 with errno set. */
+/* Appends the given bytes to the file, either all of them or none. Returns the
+ * offset just past the appended bytes, or -1 with errno set. */
 static off_t
 append(int fd, const char *bytes, size_t len)
 {
@@ -577,10 +579,10 @@ carry_over(int from, size_t at, size_t limit, int to)
 	return at;
 }
 
-/* Copies bytes that other programs have appended to the old file over to the
- * new one. Limits their number, because a program might append bytes forever.
- * Keeps both files open, because a program that has opened the old file may
- * still append to it. */
+/* Copies to the new file the bytes that other programs have appended to the old
+ * one. Limits their number, because a program might append bytes forever. Keeps
+ * both files open, because a program that has opened the old file may still
+ * append to it. */
 static void
 carry_over_and_keep(struct change *c, struct new_file *file)
 {
@@ -595,8 +597,8 @@ carry_over_and_keep(struct change *c, struct new_file *file)
 	file->kept = true;
 }
 
-/* Copies any bytes that other programs have appended to the old file in the
- * meantime, and closes both files. */
+/* Copies to the new file any bytes that other programs have appended to the old
+ * one since the last copy, and closes both files. */
 static void
 finish_exchange(struct edit *e)
 {
@@ -687,7 +689,7 @@ exchange_back(const struct change *c, const struct new_file *file)
 	bool old_still_there = is_at(c, file->name, c->fd);
 	size_t len = c->new_text.len;
 
-	/* Ignore failure of renameat2(). It means that another program has
+	/* Ignore a failure of renameat2(), which means that another program has
 	 * removed the edited file. */
 	rename_with(c, file->name, c->name, RENAME_EXCHANGE);
 	/* If another program had put its own file at c->name, exchange the
@@ -732,9 +734,9 @@ create_new_file(const struct change *c, struct guard *guard,
 	char unique[17];
 
 	*file = (struct new_file){ .fd = -1 };
-	/* Set errno in case random_hex() fails without setting it. With EPERM,
-	 * boris overwrites the old file instead, because it has no name for a
-	 * new one; see forbids_new_file(). */
+	/* random_hex() may fail without setting errno, so set errno first.
+	 * EPERM makes write_change() overwrite the old file instead, because
+	 * there is no name for a new one; see forbids_new_file(). */
 	errno = EPERM;
 	if (!random_hex(unique, 8))
 		return false;
@@ -778,9 +780,9 @@ take_name(struct change *c, struct new_file *file)
 	return outcome;
 }
 
-/* Removes the name file->name. After an exchange of names, it refers to the old
- * file, otherwise to the new one. Closes the new file unless it must stay open.
- * Preserves errno. */
+/* Removes the name file->name, which refers to the old file after an exchange
+ * of names, and to the new file otherwise. Closes the new file unless it must
+ * stay open. Preserves errno. */
 static void
 close_new_file(const struct change *c, struct guard *guard,
                struct new_file *file)
@@ -824,8 +826,8 @@ struct overwrite {
 	size_t stop;           /* offset just past the last byte to overwrite;
 	                        * not used if the new text is longer than the
 	                        * old one */
-	struct buf appended;   /* bytes that other programs appended before
-	                        * boris appended the extension */
+	struct buf appended;   /* bytes that other programs appended; they lie
+	                        * between the old text and the extension */
 	size_t extension;      /* offset of the extension in the file */
 	size_t extension_end;  /* offset just past the extension; 0 if there is
 	                        * none */
@@ -847,8 +849,8 @@ find_difference(const struct change *c, struct overwrite *o)
 		o->stop--;
 }
 
-/* Appends the extension to the file: the bytes by which the new text is longer
- * than the old one. On failure, returns false with errno set and leaves the
+/* Appends the extension to the file: the part of the new text beyond the length
+ * of the old text. On failure, returns false with errno set and leaves the
  * file's size unchanged. */
 static bool
 extend_file(const struct change *c, struct overwrite *o)
@@ -928,8 +930,8 @@ undo_overwrite(const struct change *c, const struct overwrite *o)
 	return undone;
 }
 
-/* Removes from the file the bytes by which the old text is longer than the new
- * one. Returns false with errno set on failure. */
+/* Removes from the file the part of the old text beyond the length of the new
+ * text. Returns false with errno set on failure. */
 static bool
 shorten_file(const struct change *c)
 {
@@ -999,8 +1001,8 @@ forbids_new_file(int error)
 	case EACCES:  /* boris has no permission to write to the directory */
 	case EPERM:   /* no random number is available for the new file's name,
 	               * or the old file's attributes cannot be copied */
-	case EROFS:   /* the file is mounted writable, but its directory is
-	               * not */
+	case EROFS:   /* the file is on a writable mount, but its directory is
+	               * on a read-only one */
 	case EBUSY:   /* the file is a mount point */
 	case ENOENT:  /* no file can be created in the directory, for instance
 	               * in /proc */
@@ -1031,16 +1033,16 @@ write_change(struct change *c, const struct job *job)
 	return outcome;
 }
 
-/* Returns the number of lines in the text, not counting the first. */
+/* Returns the number of lines that follow the first line of the text. */
 static int64_t
 lines_after_first(const struct buf *text)
 {
 	return text->len > 0 ? buf_lines(text->data, text->len - 1) : 0;
 }
 
-/* Computes the file's new text. Returns EDIT_DONE if the new text must now be
- * written, otherwise the outcome of the edit. If the outcome is EDIT_FAILED,
- * errno is set. */
+/* Computes the file's new text. Returns EDIT_DONE on success; the caller must
+ * then write the text. Otherwise returns the outcome of the edit; if it is
+ * EDIT_FAILED, errno is set. */
 static enum edit_outcome
 replace_in_file(struct change *c)
 {
@@ -1070,8 +1072,8 @@ replace_in_file(struct change *c)
 	return EDIT_DONE;
 }
 
-/* Moves the edit's `new`, the text of a file to create, to c->new_text. Always
- * returns EDIT_DONE, as replace_in_file() does on success. */
+/* Moves the text of a file to create from the edit's `new` to c->new_text.
+ * Always returns EDIT_DONE, as replace_in_file() does on success. */
 static enum edit_outcome
 use_new_text(struct change *c)
 {
@@ -1149,9 +1151,9 @@ set_outcome(struct edit *e, enum edit_outcome outcome, int error)
 		e->error = error;
 }
 
-/* Edits the file if open_file() could open it, and stores the outcome.
- * `opening` is the result of open_file(). If it is OPEN_FAILED, `open_error` is
- * the errno value of the failure. */
+/* Edits the file if open_file() could open it, and stores the outcome in any
+ * case. `opening` is the result of open_file(), and `open_error` is the errno
+ * value if that result is OPEN_FAILED. */
 static void
 finish_change(struct change *c, struct job *job, enum opening opening,
               int open_error)
@@ -1189,9 +1191,10 @@ log_outcome(const struct job *job)
 	log_end(job, status_for_log(e), reason, e->path, clock_now());
 }
 
-/* Opens and edits the file. If another process has locked the file, only sets
- * job->work_at to the time of the next attempt. Returns REJECT_NO_LOG with
- * job->error set if the log cannot be written, otherwise REJECT_NONE. */
+/* Opens and edits the file. If another process has locked the file, does not
+ * edit it yet, but sets job->work_at to the time of the next attempt. Gives up
+ * after LOCK_WAIT. Returns REJECT_NO_LOG with job->error set if the log cannot
+ * be written, otherwise REJECT_NONE. */
 static enum job_rejection
 make_edit(struct job *job, struct change *c, int64_t now)
 {

@@ -11,8 +11,8 @@
 #include "base/buf.h"
 #include "session/job.h"
 
-enum { EDIT_LINES = 20 };  /* maximum number of lines, and of line numbers,
-                            * shown in a result (X4) */
+enum { EDIT_LINES = 20 };  /* maximum number of lines that a result shows, and
+                            * of line numbers that it lists (X4) */
 
 enum edit_outcome {
 	EDIT_FAILED,         /* the edit failed for the reason in `error`; the
@@ -34,8 +34,8 @@ enum edit_outcome {
 
 /* The request and result of an edit, stored in a job's `work` */
 struct edit {
-	char *path;           /* path as given; after opening, absolute and
-	                       * without symbolic links */
+	char *path;           /* path as given in the request; edit_run() makes
+	                       * it absolute and resolves symbolic links */
 	bool creates;         /* create a file containing the text `new` */
 	bool all;             /* replace all occurrences of `old` */
 	struct buf old, new;  /* the text to find and its replacement;
@@ -56,8 +56,9 @@ struct edit {
 	int64_t locked_at;            /* time at which the file was first found
 	                               * locked, in ms; 0 if it was not
 	                               * locked */
-	struct exchanged *exchanged;  /* files that finish_exchange() must
-	                               * close, or NULL */
+	struct exchanged *exchanged;  /* the old and new files, which
+	                               * finish_exchange() must close; NULL if
+	                               * there are none */
 };
 
 /* Performs the job's edit, logs it, and stores the result in its struct edit.

@@ -40,8 +40,8 @@ enum job_rejection {
 struct job_stream {
 	struct output *text;        /* the stream's output; NULL until the job
 	                             * is started */
-	struct output_cursor seen;  /* end of the output already shown in
-	                             * results */
+	struct output_cursor seen;  /* position up to which results have already
+	                             * shown the output */
 };
 
 struct secret;  /* in secret.c */
@@ -83,7 +83,7 @@ struct job {
 	enum job_rejection rejected;
 	int error;                  /* errno that explains `rejected` */
 	char *start_dir;            /* directory in which the command is
-	                             * started; NULL until then */
+	                             * started; NULL before the start */
 	char *tracked_dir;          /* the session's directory at the start of
 	                             * the job */
 	char *dir;                  /* directory in which the session's next
@@ -95,8 +95,9 @@ struct job {
 	int64_t work_at;            /* time of the next call to do_work(), in
 	                             * ms; 0 before the first call and after the
 	                             * last one */
-	bool work_started;          /* the edit succeeded or failed, and a
-	                             * result must report its outcome */
+	bool work_started;          /* the file has been edited, or the edit has
+	                             * failed, and a result must report the
+	                             * outcome */
 	int64_t log_number;         /* job number in the log; 0 until
 	                             * assigned */
 	int64_t queued_at;          /* time at which the job was queued, in
@@ -118,8 +119,9 @@ struct job {
 	                             * become a task when its client stopped
 	                             * waiting */
 	bool kill_requested;        /* boris is terminating or has terminated
-	                             * the command, because of kill_pid or
-	                             * because the session is closing */
+	                             * the command, because of a kill_pid
+	                             * request or because the session is
+	                             * closing */
 	bool cancelled;
 	bool shows_dir;             /* the result shows `dir` */
 	bool server_deadline;       /* `deadline` comes from --bg-timeout */
@@ -134,26 +136,29 @@ struct job {
 	bool lost;                  /* the client may not have received the
 	                             * response to the tool call; `abandoned` is
 	                             * set, too */
-	bool not_run;               /* the job was rejected and `abandoned` is
-	                             * set, and this has yet to be reported */
+	bool not_run;               /* the job was rejected, `abandoned` is set,
+	                             * and no result has reported the rejection
+	                             * yet */
 	bool forgotten;             /* the output of the finished task was
-	                             * discarded, because newer tasks have
-	                             * ended; set only by session.c */
+	                             * discarded, because too many finished
+	                             * tasks had unread results; set only by
+	                             * session.c */
 	bool survivor_logged;       /* boris has logged that it cannot terminate
 	                             * the command */
 	struct job_stream out;
 	struct job_stream err;
-	struct prompt prompt;       /* whether the terminal is waiting for
-	                             * input */
-	struct buf typed;           /* the last lines typed, which the terminal
-	                             * may echo */
+	struct prompt prompt;       /* whether a program in the terminal is
+	                             * waiting for input */
+	struct buf typed;           /* the lines last typed into the terminal,
+	                             * which may echo them */
 
 	/* Events already reported in a result. Only the session_mark_...() and
 	 * job_mark_...() functions set these members. */
 	bool prompt_reported;     /* a result has already explained how to
 	                           * respond to a prompt of the terminal */
-	int64_t asked_at;         /* time of the terminal's last input or output
-	                           * before the last reported prompt, in ms */
+	int64_t asked_at;         /* identifies the prompt reported last: time
+	                           * of the last terminal input or output before
+	                           * it, in ms */
 	bool end_reported;        /* a result has already reported the end of
 	                           * the task */
 	bool abandoned_reported;  /* a result has already reported what became
@@ -171,7 +176,7 @@ struct job {
 	int refs;               /* number of open tool calls that refer to the
 	                         * job */
 	bool read;              /* a client has received the final result of the
-	                         * task, or the task is not to be reported */
+	                         * task, or no result will report the task */
 
 	/* Private to secret.c */
 	struct secret *secret;  /* FIFO through which the user enters a secret;
@@ -187,18 +192,18 @@ void job_free(struct job *);
 /* Returns the memory that a queued job occupies, in bytes (P10). */
 size_t job_bytes(const struct job *);
 
-/* Returns whether the job has a task id. All tasks, running or finished, have
- * an id, including a command that ended in the foreground after its client
+/* Returns whether the job has a task id. Every running or finished task has an
+ * id, and so does a command that ended in the foreground after its client
  * stopped waiting. */
 bool job_has_id(const struct job *);
 /* Returns how long the job has been running, or ran until its end, in ms. */
 int64_t job_elapsed(const struct job *, int64_t now);
 /* Returns the time from queuing the job to its start or rejection, in ms. */
 int64_t job_queued(const struct job *);
-/* Returns the job status to show in a result, such as "running" (B). `ended` is
- * true if the result reports the end of the job. If `ended` is false, the
- * status is always "running". The status of a rejected job, which only lists
- * show, is "not_run" (T7). */
+/* Returns the job status to show in a result, such as "running" (B). `ended`
+ * says whether the result reports the end of the job; if not, the status is
+ * always "running". A rejected job has the status "not_run", which only lists
+ * show (T7). */
 const char *job_status(const struct job *, bool ended);
 /* Returns whether boris failed to terminate the job's command (E12). */
 bool job_survives(const struct job *);
@@ -210,7 +215,8 @@ bool job_is_waiting_edit(const struct job *);
 /* Returns whether the job's program is still being started. Returns false after
  * JOB_START_WAIT even if the program has not started, because a hung mount, for
  * instance, can delay the start for a very long time. */
-enum { JOB_START_WAIT = 1000 };  /* time to wait for the start, in ms */
+enum { JOB_START_WAIT = 1000 };  /* maximum time to wait for a program to start,
+                                  * in ms */
 bool job_is_starting(const struct job *, int64_t now);
 /* Returns whether the job's program is still being started after
  * JOB_START_WAIT. In that case, the job's directory is probably not responding
@@ -224,9 +230,8 @@ void job_read_prompt(struct job *, int64_t now);
 
 /* Marks the output of a running job as reported, so that the next result does
  * not show it again. For a full-screen program, marks only the rows on its
- * screen, because the result has shown no other output. Does nothing for a
- * finished job, so that every call waiting for the task shows its last
- * output. */
+ * screen, because the result showed nothing else. Does nothing for a finished
+ * job, so that each tool call waiting for the task shows its last output. */
 void job_mark_output_reported(struct job *);
 /* Records that a result has reported the given prompt of the job's terminal.
  * Does nothing if the state of the prompt is TERMINAL_BUSY. */

@@ -20,8 +20,8 @@ enum { LOCK_TIME = 1000 };  /* maximum time to wait for the lock on the log, in
                              * ms */
 
 struct log {
-	int fd;          /* descriptor of the log; 2 is stderr, shared with
-	                  * other processes */
+	int fd;          /* descriptor of the log; 2 means stderr, which boris
+	                  * may share with other processes */
 	bool torn;       /* the last record was only partly written */
 	bool lock_busy;  /* another process still has the lock */
 };
@@ -61,10 +61,10 @@ log_open(struct log **log, const char *file)
 	return NULL;
 }
 
-/* Starts a record with the JSON members common to all records. The record
+/* Starts a record with the JSON members that all records have. The record
  * begins with a newline, which ends an incomplete line left by an earlier
- * write. If the log does not end with such a line, write_record() omits the
- * newline. Returns false if there is no log. */
+ * write. If there is no such line, write_record() omits the newline. Returns
+ * false if there is no log. */
 static bool
 log_begin(struct buf *b, const struct job *job, const char *event)
 {

@@ -35,8 +35,8 @@ enum {
 
 /* The FIFO through which the user enters a secret for a job's program */
 struct secret {
-	int fd;           /* descriptor of the FIFO; -1, or 0 in a new struct,
-	                   * if there is none */
+	int fd;           /* descriptor of the FIFO; -1 if there is none, or 0
+	                   * if there has never been one */
 	int in_poll;
 	char id[ID + 1];  /* random id used in the names of the FIFO and the
 	                   * prompt file */
@@ -52,8 +52,8 @@ wipe(volatile char *p, size_t n)
 		*p++ = 0;
 }
 
-/* Returns the path with the given suffix appended, which is FIFO or PROMPT. The
- * string is valid until the next call to this function. */
+/* Returns the path with the given suffix, FIFO or PROMPT, appended. The string
+ * is valid until the next call to this function. */
 static const char *
 path_with(struct buf *path, const char *ending)
 {
@@ -95,8 +95,8 @@ is_private(int fd, mode_t type)
 }
 
 /* Opens a file only if it belongs to the current user and is not accessible to
- * other users. Another user could have created it, or moved a readable file to
- * its path. Returns the descriptor, or -1. */
+ * other users, because another user could have created the file, or moved a
+ * readable file to this path. Returns the descriptor, or -1. */
 static int
 open_own(const char *name, int flags, mode_t type)
 {
@@ -108,8 +108,8 @@ open_own(const char *name, int flags, mode_t type)
 }
 
 /* Adds a file to the list of temporary files. If the list is full, first
- * removes the session's oldest file of an ended stream (O5). Returns whether
- * the file was added. */
+ * removes the session's oldest file whose stream has ended (O5). Returns
+ * whether the file was added. */
 static bool
 add_file(struct job *job, const char *path)
 {
@@ -218,9 +218,9 @@ secret_poll_add(struct job *job, struct loop *loop)
 	loop_until(loop, job->prompt.recheck_at);
 }
 
-/* Logs that the user has entered a secret, then types the line into the
- * terminal. Returns whether the line was typed. If the log cannot be written,
- * the line is not typed. */
+/* Logs that the user has entered a secret, then types the line with the secret
+ * into the terminal. Returns whether the line was typed. If the log cannot be
+ * written, the line is not typed. */
 static bool
 type_secret(struct job *job, const char *line, size_t len, int64_t now)
 {
@@ -321,10 +321,10 @@ interrupted(int sig)
 	             * make the signal interrupt pselect(). */
 }
 
-/* Blocks all signals except SIGTTOU, and sets *waiting to a signal mask for
- * pselect(). With this mask, SIGINT, SIGTERM and similar signals interrupt
- * pselect(). Their handler does nothing, so boris can restore the terminal mode
- * before it exits. */
+/* Blocks all signals except SIGTTOU, and sets *waiting to a mask with which
+ * SIGINT, SIGTERM and similar signals can interrupt pselect(). The handler of
+ * these signals does nothing, so boris can restore the terminal mode before it
+ * exits. */
 static void
 block_signals(sigset_t *waiting)
 {
@@ -394,9 +394,9 @@ read_secret(char *line)
 	return len;
 }
 
-/* Writes the line to the FIFO and waits until boris closes the FIFO. Returns
- * whether boris has typed the line. boris confirms that by setting the FIFO's
- * mode to ACCEPTED. SIGPIPE must be blocked. */
+/* Writes the line to the FIFO and waits until the boris server closes the FIFO.
+ * Returns whether the server has typed the line into the terminal, which it
+ * confirms by setting the FIFO's mode to ACCEPTED. SIGPIPE must be blocked. */
 static bool
 send_secret(int fd, const char *line, size_t len)
 {

@@ -41,15 +41,15 @@
 #include "session/secret.h"
 
 enum {
-	ID_LEN = 8,       /* length of a task id. In a shared session, ids are
-	                   * secrets and have 32 digits. */
+	ID_LEN = 8,       /* number of digits in a task id, except in a shared
+	                   * session, where ids are secrets with 32 digits */
 	TEXT_KEPT = 800,  /* length in bytes to which a started command's text
 	                   * is truncated (T7) */
 	/* Maximum number of rejected jobs kept until a result reports them
 	 * (E6) */
 	NOT_RUN_MAX = 10,
-	/* Maximum number of forgotten tasks kept until a result reports their
-	 * end (T2) */
+	/* Maximum number of forgotten tasks to keep until a result reports
+	 * their end (T2). The output of a forgotten task was discarded. */
 	FORGOTTEN_MAX = 10
 };
 
@@ -111,8 +111,8 @@ update_list(struct session *s, struct job *job)
 	}
 }
 
-/* Adds the job to the session's counts for its state if n is 1, or subtracts it
- * if n is -1. */
+/* If n is 1, adds the job to the session's counts for the job's state. If n is
+ * -1, removes the job from these counts. */
 static void
 count_job(struct session *s, const struct job *job, int n)
 {
@@ -181,7 +181,8 @@ is_unreported(const struct job *job)
 }
 
 /* Returns whether the job is a forgotten task whose end has yet to be reported.
- * A shared session reports no ends (H6). */
+ * Returns false in a shared session, where no note reports the end of a task
+ * (H6). */
 static bool
 is_forgotten_unreported(const struct session *s, const struct job *job)
 {
@@ -190,10 +191,10 @@ is_forgotten_unreported(const struct session *s, const struct job *job)
 	return !job->end_reported || is_unreported(job);
 }
 
-/* Frees the output of a finished job that no tool call refers to and no later
- * result needs. Also frees the job itself, unless one of its processes is still
- * running or still holds an output pipe open, or a note has yet to report the
- * job. */
+/* Frees the output of a finished job if no tool call refers to the job and no
+ * later result needs the output. Also frees the job itself, unless a note must
+ * still report it, or one of its processes is still running or still holds an
+ * output pipe open. */
 static void
 drop_if_done(struct session *s, struct job *job)
 {
@@ -234,7 +235,8 @@ session_reject(struct session *s, struct job *job, enum job_rejection why)
 	set_state(s, job, JOB_FINISHED);
 }
 
-/* Returns the job that ended first. The first argument may be NULL. */
+/* Returns whichever of the two jobs ended first. The first argument may be
+ * NULL. */
 static struct job *
 find_older(struct job *oldest, struct job *job)
 {
@@ -243,10 +245,11 @@ find_older(struct job *oldest, struct job *job)
 	return oldest;
 }
 
-/* If more than `unread_max` finished tasks have unread results, forgets the one
- * that ended first and returns true. Otherwise returns false. If no result has
- * reported the end of this task yet, keeps the task without its output, so that
- * a note can report it (T8, E6). */
+/* If more than `unread_max` finished tasks have unread results, forgets the
+ * task that ended first, that is, discards its output, and returns true.
+ * Otherwise returns false. If no result has reported the end of the forgotten
+ * task yet, keeps the task without its output, so that a note can report its
+ * end (T8, E6). */
 static bool
 forget_oldest(struct session *s)
 {
@@ -508,8 +511,8 @@ start_command(struct session *s, struct job *job, int64_t now)
 
 	if (open_outputs(s, job) < 0)
 		return REJECT_NO_START;
-	/* This fails only if no task id is available, because the number of
-	 * running tasks has already been checked. */
+	/* become_task() fails here only if no task id is available, because the
+	 * number of running tasks has already been checked. */
 	if (job->background && become_task(s, job, now) != TASK_STARTED) {
 		errno = EIO;
 		return REJECT_NO_ID;
@@ -604,10 +607,10 @@ hand_over(struct session *s, struct job *job, enum call_end why, int64_t now)
 	job->limit_reached = why == CALL_LIMIT_REACHED;
 }
 
-/* Returns whether the job can run in parallel with the session's other jobs. It
- * can if it does not use the session's directory (D7) or if the session has
- * none (H6). Returns false for an edit, which is short and does not need to run
- * in parallel. */
+/* Returns whether the job can run in parallel with the session's other jobs.
+ * This is the case if the job does not use the session's directory (D7), or if
+ * the session does not track a directory (H6). Returns false for an edit, which
+ * is short and does not need to run in parallel. */
 static bool
 is_parallel(const struct session *s, const struct job *job)
 {
@@ -640,8 +643,8 @@ session_waits_for_edit(const struct session *s)
 
 	if (s->shared)
 		return false;
-	/* Jobs that do not run in parallel start in order, so only the first
-	 * such job in the queue can be an edit already in progress. */
+	/* Jobs that do not run in parallel start in order, so if an edit is
+	 * already in progress, it is the first such job in the queue. */
 	job = first_in(s, LIST_QUEUE);
 	while (job != NULL && job->parallel)
 		job = next_in(job);
@@ -766,10 +769,10 @@ remains_task(const struct session *s, const struct job *job)
 	return job->state == JOB_TASK && !job->timed_out && !s->closing;
 }
 
-/* Handles a command that boris cannot terminate (E12). Ends the job, unless it
- * remains a running task. Gives up killing such a task if the surviving process
- * belongs to another user. If that process is stuck in the kernel, the pending
- * SIGKILL will terminate it. */
+/* Handles a command that boris cannot terminate (E12). Ends the job, unless the
+ * job remains a running task. Stops trying to kill a running task if the
+ * surviving process belongs to another user. If the process is stuck in the
+ * kernel instead, the pending SIGKILL will terminate it. */
 static void
 act_on_survivor(struct session *s, struct job *job, int64_t now)
 {
@@ -1037,8 +1040,8 @@ mark_listed_ends_reported(struct session *s)
 	}
 }
 
-/* Marks unreported abandoned jobs as reported, up to the maximum number per
- * result. */
+/* Marks as reported the abandoned jobs that no result has reported yet, up to
+ * the maximum number per result. */
 static void
 mark_abandoned_reported(struct session *s)
 {
@@ -1059,8 +1062,8 @@ mark_abandoned_reported(struct session *s)
 	}
 }
 
-/* Marks cancelled jobs whose command boris could not terminate as reported, up
- * to the maximum number per result. */
+/* Marks as reported the cancelled jobs whose command boris could not terminate,
+ * up to the maximum number per result. */
 static void
 mark_survivors_reported(struct session *s)
 {

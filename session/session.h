@@ -42,8 +42,9 @@ struct session {
 	                           * parallel. */
 	bool closing;
 	bool dir_reported;        /* a result has included the directory */
-	bool has_survivors;       /* a cancelled command that boris could not
-	                           * terminate may still be unreported */
+	bool has_survivors;       /* there may be a cancelled command that boris
+	                           * could not terminate and that no result has
+	                           * reported yet */
 	bool edited;              /* an edit was made in this iteration of the
 	                           * event loop, so the queue is paused */
 	char name[17];            /* 8 hexadecimal digits that identify the
@@ -84,10 +85,11 @@ void session_cancel(struct session *, struct job *, int64_t now);
  * can start at once, and is rejected otherwise. A later result reports that a
  * rejected command was not run. */
 void session_abandon(struct session *, struct job *, int64_t now);
-/* Keeps the result of a foreground command as that of a finished task, because
- * the client may not have received the response to its tool call (H7). If the
- * command was rejected, a later result reports that. Does nothing if the job is
- * a task. */
+/* Keeps the result of a foreground command as the result of a finished task,
+ * because the client may not have received the response to its tool call (H7).
+ * If the command was rejected, a later result reports the rejection. If the
+ * result included the session's directory, a later result includes it again.
+ * Does nothing else if the job is a task. */
 void session_keep(struct session *, struct job *);
 /* Terminates a task's command (T4). */
 void session_kill(struct job *, int64_t now);
@@ -124,8 +126,8 @@ struct job *session_next_unreported_end(struct session *,
 /* Iterates over cancelled commands that boris could not terminate and that have
  * not been reported in any result yet (E12). */
 struct job *session_next_survivor(struct session *, const struct job *after);
-/* Iterates over jobs whose client stopped waiting for the tool call and that
- * have not been reported in any result since (E6). */
+/* Iterates over jobs whose client stopped waiting for the tool call and that no
+ * result has reported since then (E6). */
 struct job *session_next_abandoned(struct session *, const struct job *after);
 /* Iterates over foreground commands. Returns NULL in a shared session, where
  * the commands may belong to other clients (H6). */
@@ -159,7 +161,7 @@ void session_mark_notes_reported(struct session *);
  * called after a result has listed all tasks. */
 void session_mark_list_reported(struct session *);
 /* Marks the session's directory as reported if the result of the job's command
- * has included it (K4). */
+ * included the directory (K4). */
 void session_mark_dir_reported(struct session *, const struct job *);
 
 /* Adds the session's descriptors and deadlines to the poll set. */
@@ -174,8 +176,9 @@ void session_act(struct session *, const struct loop *);
  * loop must continue to call session_poll_add(), session_read() and
  * session_act() until session_closed() returns true (L1). */
 void session_close(struct session *, int64_t now);
-/* Returns whether a closing session can be freed: no process remains that boris
- * could still terminate, and no tool call refers to any of its jobs. */
+/* Returns whether a closing session can be freed. This is the case if no
+ * process remains that boris could still terminate, and no tool call refers to
+ * any of the session's jobs. */
 bool session_closed(const struct session *);
 
 #endif

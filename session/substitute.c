@@ -25,8 +25,8 @@
 /* The current state of replace_text() */
 struct replacing {
 	struct replacement *r;
-	bool literal;        /* `new` is inserted unchanged, because `old`
-	                      * contains CRLF */
+	bool literal;        /* `old` contains CRLF, so `new` is inserted
+	                      * unchanged */
 	int64_t new_lines;   /* number of newlines in `new` */
 	size_t line_end;     /* offset up to which `line_has_crlf` is valid */
 	bool line_has_crlf;  /* last result of line_has_crlf() */
@@ -135,8 +135,8 @@ search_next(struct search *s, struct range *found)
 
 /* Returns whether the line that contains the given offset ends in CRLF. If it
  * is the last line and has no line ending, examines the line before it. The
- * result is cached and also returned for all smaller offsets, so offsets must
- * be passed in ascending order. */
+ * result is reused for all offsets before the end of the line, so callers must
+ * pass offsets in ascending order. */
 static bool
 line_has_crlf(struct replacing *s, size_t at)
 {
@@ -159,10 +159,10 @@ line_has_crlf(struct replacing *s, size_t at)
 	return s->line_has_crlf;
 }
 
-/* Appends `new` to the result, in place of the given range of the text. Each
- * line of `new` takes on the line ending of the line that it replaces. Any
- * additional lines of `new` take on the last of these line endings (X2).
- * append_replaced() has already reserved the memory for the result. */
+/* Appends `new` to the result in place of the given range of the text. Each
+ * line of `new` gets the line ending of the line that it replaces, and any
+ * additional lines get the last of these line endings (X2). append_replaced()
+ * has already reserved the memory for the result. */
 static void
 append_new(struct replacing *s, const struct range *replaced)
 {
@@ -193,9 +193,9 @@ append_new(struct replacing *s, const struct range *replaced)
 	}
 }
 
-/* Appends the original text from the offset `from` up to the range `replaced`,
- * and then `new`, to the result. Does nothing if the result is already longer
- * than EDIT_MAX. Returns false if allocation fails. */
+/* Appends to the result the original text from the offset `from` up to the
+ * range `replaced`, followed by `new`. Does nothing if the result is already
+ * longer than EDIT_MAX. Returns false if allocation fails. */
 static bool
 append_replaced(struct replacing *s, size_t from, const struct range *replaced)
 {
@@ -227,10 +227,10 @@ append_rest(struct replacement *r, size_t from)
 	return true;
 }
 
-/* Returns the number of lines by which an occurrence of `old` advances the line
- * number. If all occurrences are replaced, lines are numbered in the new text,
- * so this is the number of newlines in `new`. Otherwise, it is the number of
- * newlines in the occurrence. */
+/* Returns the number of newlines to count for an occurrence of `old` when
+ * numbering lines. If all occurrences are replaced, line numbers refer to the
+ * new text, so this is the number of newlines in `new`. Otherwise, it is the
+ * number of newlines in the occurrence. */
 static int64_t
 lines_in(const struct replacing *s, const struct range *occurrence)
 {
