@@ -33,8 +33,8 @@ void *mem_try(size_t n);
 /* Returns whether n bytes could be allocated now. */
 bool mem_is_available(size_t n);
 
-/* number of bytes that a large allocation must leave free, because boris exits
- * if a small allocation fails */
+/* number of bytes that a large allocation must leave free for small
+ * allocations, because boris exits if a small allocation fails */
 enum { MEM_SPARE = 256 << 10 };
 
 /* A growable byte buffer. A zeroed buffer is empty. `data` may also point to a

@@ -104,7 +104,7 @@ put_escape(const struct sink *s, unsigned control)
 		put_bytes(s, code, sizeof(code));
 }
 
-/* Returns whether the byte, after 0xC2, completes a C1 control character in
+/* Returns whether 0xC2 followed by the byte is a C1 control character in
  * UTF-8. */
 static bool
 is_c1(unsigned char c)

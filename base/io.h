@@ -94,9 +94,9 @@ enum { QUEUE_END_WAIT = 200 };
 
 /* Returns the number of unwritten bytes in the queue. */
 size_t queue_unwritten(const struct queue *);
-/* Appends a message to the queue. If the queue is empty, it takes over the
- * message's memory, and appending cannot fail. Otherwise, returns false, with
- * the queue unchanged, if allocation fails (E7). */
+/* Appends a message to the queue. An empty queue takes over the message's
+ * memory, so that appending cannot fail. Otherwise, memory is allocated. If
+ * that fails, returns false and appends nothing (E7). */
 bool queue_put(struct queue *, struct buf *message);
 /* Appends a progress notification, unless the queue contains a response or is
  * too long. Returns whether the notification was appended. */

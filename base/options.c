@@ -28,8 +28,8 @@ enum { TOKEN_MAX = 4095 };  /* maximum token length, in bytes (H3) */
  * environment variable, and its --help text. */
 struct option {
 	const char *name;
-	const char *value;   /* placeholder for the value in --help, such as
-	                      * DIR, or the allowed words, separated by "|";
+	const char *value;   /* the value as shown in --help: a placeholder such
+	                      * as DIR, or the allowed words, separated by "|";
 	                      * NULL for a flag */
 	/* Parses a value and stores it in the option's member of struct
 	 * options. Returns false if the value is invalid. */
@@ -253,9 +253,9 @@ is_directory(const char *path)
 	return S_ISDIR(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* Stores the absolute path of a file or directory. For a directory, also
- * resolves "." and ".." as `cd` does. Returns false if `value` is empty or,
- * with errno set, if boris cannot change to the directory. */
+/* Stores the absolute path of `value`, a file or directory. For a directory,
+ * also resolves "." and ".." as `cd` does. Returns false if `value` is empty,
+ * or if boris cannot change to the directory, in which case errno is set. */
 static bool
 read_path(const struct option *row, void *member, const char *value)
 {
@@ -278,9 +278,10 @@ read_path(const struct option *row, void *member, const char *value)
 	return true;
 }
 
-/* Adds the real path of a file or directory to a list, unless the list already
- * contains that path or one of its parent directories. Returns false if `value`
- * is empty or, with errno set, if the file or directory is not accessible. */
+/* Adds the real path of `value`, a file or directory, to a list, unless the
+ * list already contains that path or one of its parent directories. Returns
+ * false if `value` is empty, or if the file or directory is not accessible, in
+ * which case errno is set. */
 static bool
 read_paths(const struct option *row, void *member, const char *value)
 {
@@ -492,10 +493,9 @@ find_option(const char *name, size_t n)
 	return NULL;
 }
 
-/* Returns the value of an option that is given without "=". The value of a flag
- * is "1", and an optional value that is omitted is "". For any other option,
- * returns the next argument and sets *used to true. Returns NULL if a required
- * value is missing. */
+/* Returns the value of an option that is given without "=": "1" for a flag, ""
+ * if an optional value is omitted, or otherwise the next argument. In the last
+ * case, sets *used to true. Returns NULL if a required value is missing. */
 static const char *
 value_without_sign(const struct option *row, const char *next, bool *used)
 {
@@ -690,10 +690,9 @@ options_check_visible(const struct options *o, const char *file,
 	free(real);
 }
 
-/* Exits if --hide covers a file that boris, a shell script or a terminal needs.
- * Also exits if a --hide path is below /proc. run/fence.c could not hide such a
- * path, because it mounts a file system on /proc before it hides the paths
- * (F5). */
+/* Exits if --hide covers a file that boris, a shell script or a terminal needs,
+ * or if a --hide path is below /proc. run/fence.c could not hide a path there,
+ * because it mounts a file system on /proc before it hides any paths (F5). */
 static void
 check_hidden(const struct options *o)
 {

@@ -13,8 +13,8 @@
 
 enum truncate {
 	TRUNCATE_HEAD, TRUNCATE_TAIL, TRUNCATE_BOTH,
-	/* mode for a task's recent output (T3); cannot be selected with
-	 * --truncate */
+	/* truncation mode for a task's recent output (T3); not a possible value
+	 * of --truncate */
 	TRUNCATE_RECENT
 };
 enum structured { STRUCTURED_AUTO, STRUCTURED_ON, STRUCTURED_OFF };
@@ -23,7 +23,9 @@ enum structured { STRUCTURED_AUTO, STRUCTURED_ON, STRUCTURED_OFF };
 enum {
 	TIMEOUT_MAX = 600000,         /* maximum timeout of a foreground
 	                               * command, in ms */
-	TIMEOUT_DEFAULT = 120000,     /* timeout if none is given, in ms */
+	TIMEOUT_DEFAULT = 120000,     /* default timeout of a foreground
+	                               * command, in ms, for clients without a
+	                               * call limit */
 	TASK_TIMEOUT_MAX = 86400000,  /* maximum timeout of a task, in ms
 	                               * (W4) */
 	WAIT_MAX = 600000,            /* maximum time that a call can wait, in
@@ -82,13 +84,14 @@ struct options {
 	int64_t allow_anyone;
 	const char *origins;     /* list of allowed origins (H4) */
 	int64_t session_timeout;
-	const char *secret;      /* ID given with --secret, or an empty string;
-	                          * NULL without --secret */
+	const char *secret;      /* ID given with --secret; empty if --secret is
+	                          * given without an ID, NULL if --secret is not
+	                          * given */
 	int64_t help;
 	int64_t version;
 
-	/* Limits on the output in a result, in characters except for tail_lines
-	 * and tail_bytes (O3, O4, O9, T3) */
+	/* Limits on the output in a result (O3, O4, O9, T3). All are in
+	 * characters, except tail_lines and tail_bytes. */
 	int64_t head_first, head_last;
 	int64_t tail_lines, tail_bytes;
 	int64_t both_first, both_last;
@@ -137,10 +140,10 @@ void options_read(struct options *, char **argv);
 void options_check_visible(const struct options *, const char *file,
                            const char *what);
 
-/* Reads the token from --token-file, at startup or again later (H9). `flags`
- * are additional flags for open(), such as O_NONBLOCK, which prevents waiting
- * for a FIFO's writer. Returns NULL on success. On failure, keeps the old token
- * and returns an error message. */
+/* Reads the token from the file given with --token-file, at startup and
+ * whenever the token is reloaded (H9). `flags` are additional flags for open(),
+ * such as O_NONBLOCK to avoid waiting for the writer of a FIFO. Returns NULL on
+ * success. On failure, keeps the old token and returns an error message. */
 const char *options_read_token(struct options *, int flags);
 
 #endif

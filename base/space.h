@@ -22,8 +22,8 @@ struct space space_on_disk(int fd);
  * group, whichever has less available memory. */
 struct space space_in_memory(void);
 /* Returns whether the open file is on a file system that keeps files in memory,
- * such as tmpfs. A file system that reports no size is treated as one, because
- * ramfs reports none. */
+ * such as tmpfs. A file system that reports no size is assumed to keep files in
+ * memory, because ramfs reports no size. */
 bool space_is_memory(int fd);
 
 #endif

@@ -31,7 +31,7 @@ struct name {
 /* The list of temporary files, kept in memory shared with the guard process */
 struct tempfiles {
 	const char *dir;
-	int used;  /* number of entries of `name` that have ever been used */
+	int used;  /* number of entries of `name` that are or were in use */
 	struct name name[FILES];
 };
 

@@ -11,8 +11,9 @@
 
 struct tempfiles;
 
-/* Creates an empty list of temporary files in `dir`, an absolute path that must
- * stay valid. boris exits if allocation fails. */
+/* Creates an empty list of temporary files in the directory `dir`, an absolute
+ * path. The string `dir` must stay valid as long as the list is used. boris
+ * exits if allocation fails. */
 struct tempfiles *tempfile_open(const char *dir);
 
 /* Creates a file with a random name that other users cannot guess, and adds it

@@ -17,10 +17,11 @@ int hex_digit(char);
  * 2^60). Sets *end to the first character after the digits. */
 int64_t digits_value(const char *text, int base, const char **end);
 
-/* Checks the UTF-8 character at the start of p, which contains n > 0 bytes.
- * Returns its length in bytes, or 0 if the character is incomplete. If the
- * bytes are invalid, returns -k: the first k bytes must be replaced with one
- * U+FFFD (Unicode, section 3.9). */
+/* Checks the UTF-8 character at the start of p, which holds n bytes (at least
+ * 1). Returns the character's length in bytes, or 0 if the character is
+ * incomplete. If the bytes are invalid, returns -k, where k is the number of
+ * leading bytes that must be replaced with one U+FFFD (Unicode, section
+ * 3.9). */
 int utf8_length(const unsigned char *p, size_t n);
 /* Returns the code point of the UTF-8 character at p. `len` is the result of
  * utf8_length(), which must be positive. */
