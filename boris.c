@@ -60,9 +60,9 @@ on_signal(int sig)
 		errno = saved;
 }
 
-/* Does nothing. Installed for SIGPIPE, for example, this handler makes write()
- * fail with EPIPE. Unlike SIG_IGN, a handler is reset by execve(), so commands
- * do not inherit it. */
+/* A signal handler that does nothing. With this handler for SIGPIPE, for
+ * example, write() fails with EPIPE instead of terminating boris. Unlike
+ * SIG_IGN, a handler is reset by execve(), so commands do not inherit it. */
 static void
 do_nothing(int sig)
 {
@@ -107,10 +107,11 @@ catch_signals(const struct options *o)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Runs as process 1 until both boris and its guard have exited. Reaps all
- * children. Receives the blocked signals with sigwait() and forwards them to
- * boris. Process 1 exits last, because the kernel then kills all other
- * processes. Returns boris's exit status. */
+/* Runs as process 1 until both boris and its guard have exited. Process 1 must
+ * exit last, because the kernel kills all other processes when process 1 exits.
+ * Reaps all children. Receives the blocked signals with sigwait() and forwards
+ * them to boris. After boris has exited, a signal ends the wait for the guard.
+ * Returns boris's exit status. */
 static int
 reap_children(pid_t boris, const struct guard *guard)
 {

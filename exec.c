@@ -52,20 +52,20 @@
 
 enum {
 	SETTLE = 20,            /* duration of EXEC_SETTLING, in ms */
-	SETTLE_POLL = 4,        /* poll interval for a process group in
-	                         * EXEC_SETTLING, in ms */
+	SETTLE_POLL = 4,        /* poll interval for a process group in the
+	                         * state EXEC_SETTLING, in ms */
 	STOP_POLL = 16,         /* poll interval for a process group that is
 	                         * being terminated, in ms */
 	ORPHAN_POLL = 10000,    /* poll interval for processes that were left
 	                         * running, in ms */
-	/* time that boris waits for another user's processes to exit, in ms.
-	 * For example, sudo exits shortly after its command. */
+	/* time, in ms, that boris waits for another user's processes to exit on
+	 * their own, as sudo does shortly after its command */
 	FOREIGN_GRACE = 100,
 	TYPED_MAX = 4 << 20,    /* maximum size of queued input, in bytes */
 	PIPE_FULL = 1 << 20,    /* maximum capacity of a pipe, in bytes */
 	READ_SIZE = 64 << 10,
-	ARGUMENTS = 512,        /* maximum number of shell arguments; script.c
-	                         * never generates this many */
+	ARGUMENTS = 512,        /* upper bound on the number of shell arguments;
+	                         * script.c always generates fewer */
 	DIR_LIMIT = 16 << 10,   /* maximum size of the EXIT trap's report, in
 	                         * bytes */
 	DIR_FD = 250            /* descriptor to which bash's EXIT trap writes
@@ -161,9 +161,9 @@ start_shell(struct exec *x, const struct options *o,
 			*fd++ = o->no_input;
 		*fd++ = i;
 	}
-	/* Put the report pipe at the end of the list, because dup2() closes any
-	 * descriptor that already has the number script.fd. That descriptor may
-	 * be one of the pipes above. */
+	/* The report pipe must be last in the list `fds`, because dup2() closes
+	 * any descriptor that already has the number script.fd. That descriptor
+	 * may be one of the pipes above. */
 	if (x->shell_fd[EXEC_DIR] >= 0) {
 		*fd++ = x->shell_fd[EXEC_DIR];
 		*fd++ = x->script.fd;
@@ -302,8 +302,8 @@ exec_free(struct list *list, struct exec *x)
 	x->group = NULL;
 }
 
-/* Sends the terminal's replies to the program's queries (I6). Drops the replies
- * if allocation fails. */
+/* Sends the program the terminal's replies to its queries (I6). Drops the
+ * replies if allocation fails. */
 static void
 type_replies(struct exec *x)
 {
@@ -317,9 +317,9 @@ type_replies(struct exec *x)
 	write_input(x);
 }
 
-/* Appends n bytes of output to its destination, where n == 0 means the end of
- * the output. If bash quotes the EXIT trap in an error message, removes the
- * trap from that message. */
+/* Appends n bytes of output to their destination; n == 0 marks the end of the
+ * output. If bash has quoted the EXIT trap in an error message, removes the
+ * trap from the message. */
 static void
 show_output(struct exec *x, int which, const char *p, size_t n)
 {
@@ -411,9 +411,9 @@ state_deadline(const struct exec *x)
 	}
 }
 
-/* Checks for end of file on the pipe from spawn(), and updates `starting` if it
- * is reached. In that case, the child process has either executed the shell, or
- * failed to do so and is exiting. */
+/* Checks whether the pipe from spawn() has reached end of file. If so, the
+ * child process has either executed the shell, or failed to do so and is
+ * exiting. Clears `starting` in the first case. */
 static void
 read_outcome(struct exec *x)
 {
@@ -446,9 +446,9 @@ note_shell_end(struct exec *x, int64_t now)
 	return true;
 }
 
-/* Returns whether another program has replaced the shell, which has exited.
- * /proc still gives the name of the last program that the process executed.
- * Returns false if boris cannot determine this name. */
+/* Returns whether the exited shell had been replaced by another program. /proc
+ * still gives the name of the last program that the process executed. Returns
+ * false if boris cannot determine this name. */
 static bool
 is_shell_replaced(const struct exec *x)
 {
@@ -472,8 +472,9 @@ find_missing_report(const struct exec *x)
 		return REPORT_OK;
 	if (x->group->lacks_fd)
 		return REPORT_NO_FD;
-	/* Check this before s->syntax_error, which is also true if the message
-	 * came from a shell that the command started. */
+	/* Check whether the shell was replaced before checking s->syntax_error,
+	 * which is also true if another shell, started by the command, reported
+	 * a syntax error. */
 	if (is_shell_replaced(x))
 		return REPORT_REPLACED;
 	if (s->syntax_error)
@@ -531,8 +532,8 @@ exec_end_survivor(struct exec *x, int64_t now)
 	end_command(x, now);
 }
 
-/* Moves a command whose processes have all exited to EXEC_GONE, and reaps its
- * shell. */
+/* Moves a command to the state EXEC_GONE after all of its processes have
+ * exited, and reaps its shell. */
 static void
 enter_gone(struct exec *x, int64_t now)
 {
@@ -591,9 +592,9 @@ finish_killed(struct exec *x, int64_t now)
 		enter_survived(x, now);
 }
 
-/* Returns whether only other users' processes remain and the command entered
- * its current state at least FOREIGN_GRACE ms ago. Such processes will probably
- * not exit on their own. */
+/* Returns whether the command's remaining processes all belong to other users
+ * and will probably not exit on their own, because the command has been in its
+ * current state for at least FOREIGN_GRACE ms. */
 static bool
 has_only_foreign(const struct exec *x, int64_t now)
 {
@@ -629,7 +630,7 @@ advance(struct exec *x, int64_t now)
 	if (g == NULL)
 		return;
 	/* Check again whether the shell has exited, because a command is not
-	 * gone until its shell is. */
+	 * gone until its shell has exited. */
 	if (x->polled && !x->shell_ended)
 		note_shell_end(x, now);
 	if (x->polled && g->found == PROC_GONE && x->shell_ended) {
@@ -648,10 +649,10 @@ advance(struct exec *x, int64_t now)
 	}
 }
 
-/* Returns whether the process group must be polled at intervals. This is needed
- * once the shell has exited. A running shell is polled only if boris must
- * terminate it but is not permitted to signal it. Otherwise, boris waits for
- * SIGCHLD. */
+/* Returns whether the process group must be polled at intervals. Polling is
+ * needed once the shell has exited. While the shell is running, boris waits for
+ * SIGCHLD instead, unless boris must terminate the shell but is not permitted
+ * to signal it. */
 static bool
 needs_poll(const struct exec *x)
 {
@@ -833,10 +834,10 @@ send_signals(const struct list *list)
 		proc_signal(&due);
 }
 
-/* Returns whether a child process other than a shell may have exited, such as
- * the guard or an inherited orphan. This is possible if SIGCHLD has arrived but
- * no shell has exited. If /proc is not usable, boris inherits orphans (see
- * spawn_prepare()), and one of them may have exited at the same time as a
+/* Returns whether a child process other than a shell, such as the guard or an
+ * inherited orphan, may have exited. One may have exited if SIGCHLD has arrived
+ * but no shell has exited. If /proc is not usable, boris inherits orphans (see
+ * spawn_prepare()), so an orphan may also have exited at the same time as a
  * shell. */
 static bool
 other_may_have_exited(const struct options *o, const struct loop *loop,
@@ -888,9 +889,10 @@ exec_signal(const struct exec *x)
 	    ? names[sig] : NULL;
 }
 
-/* Returns the length, in bytes, that the unfinished input line will have once
- * the text has been typed. `line` is its current length. If any input line
- * becomes too long for the terminal, the result exceeds LINE_TYPED_MAX. */
+/* Returns the length, in bytes, of the unfinished input line after the text has
+ * been typed. `line` is the length before that. The result exceeds
+ * LINE_TYPED_MAX if the text makes any line, even one that the text finishes,
+ * too long for the terminal. */
 static size_t
 line_after(size_t line, const struct buf *text)
 {

@@ -45,8 +45,8 @@ enum {
 	EXEC_DIR,      /* pipe through which the EXIT trap reports the shell's
 	                * last working directory */
 	EXEC_PIPES,    /* number of pipes */
-	/* index of the descriptor of the terminal's slave side, which boris
-	 * keeps open because the program may close its own descriptors */
+	/* index of boris's own descriptor for the terminal's slave side; boris
+	 * keeps this side open because the program may close it */
 	EXEC_SLAVE = EXEC_IN
 };
 
@@ -98,9 +98,9 @@ struct exec {
 	                       * (E4) */
 	bool other_groups;    /* true if the command left processes running
 	                       * outside its shell's process group */
-	bool foreign;         /* reason why boris could not terminate a process:
-	                       * true if it belongs to another user, false if it
-	                       * is stuck in the kernel */
+	bool foreign;         /* true if the process that boris could not
+	                       * terminate belongs to another user, false if the
+	                       * process is stuck in the kernel */
 	pid_t survivor;       /* pid of a process that boris could not
 	                       * terminate, or 0 if unknown; valid in
 	                       * EXEC_SURVIVED */
@@ -148,10 +148,10 @@ struct exec {
 
 /* The functions below take a list of one session's commands. */
 
-/* Starts a command. Its output will be appended to `out` and `err`. Returns 0,
- * or -1 with errno set and the state EXEC_NEW. The result can be 0 even if the
- * program cannot be executed. In that case, the command ends shortly afterwards
- * with an error in `outcome`. */
+/* Starts a command. Its output will be appended to `out` and `err`. Returns 0.
+ * On failure, sets errno, leaves the command in the state EXEC_NEW and returns
+ * -1. If the program cannot be executed, the function may still return 0. In
+ * that case, the command ends shortly afterwards with an error in `outcome`. */
 int exec_start(struct list *, struct exec *, const struct options *,
                const struct spawn_dirs *, struct output *out,
                struct output *err, int64_t now);

@@ -11,18 +11,18 @@
 #include "base/text.h"
 
 enum {
-	PIECE = 4096,          /* piece size for writing a long text, in
-	                        * bytes */
+	PIECE = 4096,          /* maximum size of the pieces in which a long
+	                        * text is written, in bytes */
 	REPLACEMENT = 0xFFFD,  /* U+FFFD, which replaces invalid characters */
-	ESCAPE_MAX = 6         /* length in bytes of the longest escape,
-	                        * \u0001 */
+	ESCAPE_MAX = 6         /* length in bytes of the longest escapes, such
+	                        * as \u0001 */
 };
 
 #define REPLACEMENT_UTF8 "\xEF\xBF\xBD"
 
 /* Integers above INT_LIMIT or below -INT_LIMIT are clamped to these limits.
- * INT_LIMIT is greater than the maximum of any argument, and the sum of two
- * clamped integers does not overflow. */
+ * INT_LIMIT is greater than the largest value that any argument accepts, and
+ * the sum of two clamped integers does not overflow. */
 #define INT_LIMIT INT64_C(1000000000000000000)
 
 /* Returns the length of a code point's UTF-8 encoding, in bytes. */
@@ -175,7 +175,7 @@ skip_space(const char *s, const char *end)
 	return s;
 }
 
-/* Returns whether the text continues at s with the character c. */
+/* Returns whether the next character of the text, at s, is c. */
 static bool
 has(const char *s, const char *end, char c)
 {

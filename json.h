@@ -61,8 +61,8 @@ void json_members(struct json object, const char *const names[],
 struct json json_get(struct json object, const char *name);
 /* Finds n members by name in an object that may be truncated or invalid. `len`
  * is the length of the text in bytes. Stops at the first incomplete member. If
- * that member's name is complete, its entry in found[] is a value of length 0.
- * All other entries are set as by json_members(). */
+ * that member's name is complete, sets its entry in found[] to a value of
+ * length 0. Sets all other entries as json_members() does. */
 void json_first_members(const char *text, size_t len, const char *const names[],
     struct json found[], int n);
 
