@@ -57,21 +57,21 @@ struct call {
 	bool orphaned;            /* true if the client has disconnected; boris
 	                           * then sends no response and marks no output
 	                           * as reported */
-	bool in_doubt;            /* true if the client may not receive the
-	                           * response; boris then sends it, but marks no
+	bool in_doubt;            /* true if the response might not reach the
+	                           * client; boris then sends it, but marks no
 	                           * output as reported */
 
-	int64_t tasks_ended;      /* the session's `tasks_ended` at the start of
-	                           * the wait; not set if the call starts a
-	                           * job */
+	int64_t tasks_ended;      /* number of tasks in the session that had
+	                           * ended when the wait started; only used if
+	                           * the call lists tasks */
 
 	/* Times, in ms */
 	int64_t read_at;      /* time at which the request was read */
 	int64_t wait_until;   /* time at which the requested wait ends; NEVER if
 	                       * the call starts a job */
-	int64_t answer_by;    /* time by which a wait must end to meet the
-	                       * client's call limit; NEVER if the limit does
-	                       * not apply to the wait */
+	int64_t answer_by;    /* latest time at which a wait for a task can end
+	                       * within the client's time limit for calls; NEVER
+	                       * if this limit does not apply to the wait */
 	int64_t progress_at;  /* time of the next progress message */
 	/* Positions in stdout and stderr up to which output has been sent in
 	 * progress messages */

@@ -69,8 +69,8 @@ call_at(struct list_node *node)
 static struct call *
 first_call(const struct client *c)
 {
-	/* The analyzer does not see that close_call() removes the call from the
-	 * list before it frees the call. */
+	/* clang-tidy reports a use-after-free here because it does not see that
+	 * close_call() removes the call from the list. */
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	return call_at(c->calls.first);
 }
@@ -163,9 +163,9 @@ open_call(struct client *c, const struct reply *r, struct json token,
 }
 
 /* Removes a call from the client's list of open calls and frees it. `read` is
- * true if the client has received the call's result, and shows_end() is true
- * for that result. The session can then remove a finished task that the call
- * waited for (T3). */
+ * true only if the client has received the call's result and shows_end() is
+ * true for this result. In that case, the session can remove a finished task
+ * that the call waited for (T3). */
 static void
 close_call(struct call *call, bool read)
 {
@@ -212,10 +212,10 @@ cancel_call(struct call *call)
 
 /* -- Results --------------------------------------------------------------- */
 
-/* Returns whether the session can remove the call's job, if it has ended, once
- * the client has received the call's result (T3). It cannot do so after a
- * result that reports a task as running because the call has started the task
- * or its command has become one. */
+/* Returns whether the session can remove the call's job, if the job has ended,
+ * once the client has received the call's result (T3). Returns false if the
+ * result reports the job as a running task, because the call has started a task
+ * or the call's command has become a task. */
 static bool
 shows_end(const struct call *call)
 {
@@ -321,9 +321,10 @@ mark_reported(struct call *call)
 		session_mark_dir_reported(s, job);
 }
 
-/* Closes a call whose client may not have received the result. Later results of
- * the session repeat the output and the notes (H7). In a shared session, no
- * later result can do so, so the call is cancelled. */
+/* Closes a call whose result may not have reached the client. Later results of
+ * the session repeat the output and notes of this result (H7). In a shared
+ * session, later results cannot repeat them, and the call is cancelled instead
+ * if the job that it started has not ended. */
 static void
 lose_result(struct call *call)
 {
@@ -603,8 +604,9 @@ find_task(struct session *s, const struct call_request *req)
 	return job;
 }
 
-/* Finds the task that the call names, and types into its terminal or kills it
- * as requested. On failure, writes an error result to `wrong`. */
+/* Finds the task that the call names, and types into the task's terminal or
+ * kills the task, if the call requests this. On failure, writes an error result
+ * to `wrong`. */
 static void
 act_on_task(struct call *call, struct buf *wrong)
 {
@@ -683,9 +685,10 @@ calls_tool(struct client *c, const struct reply *r, struct json token,
 		call->answer_by = limit;
 	call->tool = tool;
 	call->request = *request;
-	/* Ignore a failure of watch_open(), after which `until` is never found.
-	 * It is unlikely, because the function allocates little memory, and
-	 * large allocations always leave enough memory for small ones. */
+	/* Ignore a failure of watch_open(), although `until` is then never
+	 * found. Such a failure is unlikely, because watch_open() allocates
+	 * little memory, and large allocations always leave enough memory for
+	 * small ones. */
 	watch_open(&call->watch, &call->request.until);
 	if (job != NULL)
 		open_job(call, job, limit);
@@ -809,13 +812,13 @@ calls_close(struct client *c)
 	calls_read(c);
 	calls_act(c);
 	for (call = first_call(c); call != NULL; call = next) {
-		/* The analyzer does not see that close_call() removes a call
-		 * from the list before it frees the call. */
+		/* clang-tidy reports a use-after-free here because it does not
+		 * see that close_call() removes the call from the list. */
 		next = next_call(call);  /* NOLINT(clang-analyzer-unix.Malloc) */
 		if (!is_subscription(call))
 			continue;
-		/* For a stateless revision, rpc_result() would add another
-		 * _meta member, so clear the revision. */
+		/* Clear the protocol revision, because rpc_result() would add
+		 * another _meta member for a stateless revision. */
 		call->reply.caller.revision = NULL;
 		buf_fmt(&b, "\"resultType\":\"complete\",\"_meta\":{"
 		    "\"" META_SUBSCRIPTION "\":%.*s}",

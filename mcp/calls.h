@@ -2,10 +2,10 @@
 #ifndef MCP_CALLS_H
 #define MCP_CALLS_H
 
-/* Open calls: requests not yet answered. They wait for their jobs (W), can be
- * cancelled (P8), and report progress (O7). In each iteration of the event
- * loop, calls_read() searches the jobs' new output. Then calls_act() sends the
- * responses that are due according to wait.c. */
+/* Open calls are requests that have not been answered yet. They wait for their
+ * jobs (W), can be cancelled (P8), and report progress (O7). In each iteration
+ * of the event loop, calls_read() searches the jobs' new output. Then
+ * calls_act() sends the responses that are due according to wait.c. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,15 +58,15 @@ void calls_cancel(struct client *, struct json id);
 /* Closes the call with the given id, whose client-side timeout has expired. The
  * call's command keeps running (E6), except in a shared session. */
 void calls_abandon(struct client *, struct json id);
-/* Ends the calls of the peer at the address `to`, which has disconnected. If
- * `cancel` is true, cancels them (E6). Otherwise, closes the calls that wait
- * for a task, and keeps those with a foreground command open. Their commands
- * and tasks keep running, but no response is sent (H7). `now` is the current
- * time, in ms. */
+/* Handles the open calls of the peer at the address `to`, which has
+ * disconnected. If `cancel` is true, cancels these calls (E6). Otherwise, keeps
+ * open the calls that run a foreground command or an edit, and closes all other
+ * calls. All commands and tasks keep running, but no response is sent (H7).
+ * `now` is the current time, in ms. */
 void calls_forget(struct client *, void *to, bool cancel, int64_t now);
-/* Records that the peer at the address `to` may not receive the responses to
- * its calls. boris still sends them, but later results repeat their output and
- * notes (H7). */
+/* Records that the responses to the open calls of the peer at the address `to`
+ * might not reach the peer. boris still sends these responses, but later
+ * results repeat their output and notes (H7). */
 void calls_doubt(struct client *, const void *to);
 /* Returns whether any call of the peer at the address `to` is still open. */
 bool calls_await(const struct client *, const void *to);

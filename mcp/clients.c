@@ -24,8 +24,8 @@ static const struct known_client known_clients[] = {
 	{ .name = NULL }               /* any other client */
 };
 
-/* Returns the row of the client with the given name, or the last row, the
- * default, if the name is unknown. */
+/* Returns the row of the client with the given name. If the name is unknown,
+ * returns the last row, which applies to any other client. */
 static const struct known_client *
 find_known_client(struct json name)
 {

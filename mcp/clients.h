@@ -15,8 +15,9 @@
  * little lower than the real limit of the client. */
 struct known_client {
 	const char *name;            /* the name in clientInfo.name */
-	const char *extra_argument;  /* argument that the client adds to every
-	                              * call and boris ignores, or NULL */
+	const char *extra_argument;  /* name of an argument that the client adds
+	                              * to every call and that boris ignores, or
+	                              * NULL */
 	int bytes;                   /* maximum size of a result's text that the
 	                              * client accepts in full, in bytes; 0 if
 	                              * unlimited */
