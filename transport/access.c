@@ -70,8 +70,8 @@ skip_own_name(const struct access *a, const char *host)
 	return NULL;
 }
 
-/* If `host` names this machine, returns the port in it, which is "" or ":PORT".
- * Otherwise returns NULL. */
+/* If `host` names this machine, with or without a port, returns the text after
+ * the name, which is "" or ":PORT". Otherwise returns NULL. */
 static const char *
 port_of_own_host(const struct access *a, const char *host)
 {

@@ -12,8 +12,9 @@
 /* The settings for access control. The members point to options and a URL that
  * the caller owns. */
 struct access {
-	const struct options *options;  /* command-line options; SIGHUP may
-	                                 * replace their token */
+	const struct options *options;  /* command-line options; boris may
+	                                 * replace the token in them after
+	                                 * SIGHUP */
 	const char *own_origin;         /* the URL http://ADDRESS:PORT that
 	                                 * boris listens on */
 };

@@ -18,8 +18,9 @@ enum {
 	SEND_SIZE = 64 << 10,  /* size of a socket's send buffer, in bytes */
 	HEAD_TIME = 10000,     /* time limit for receiving request headers, in
 	                        * ms (H8) */
-	PEER_TIME = 60000,     /* time limit, in ms, for a peer that neither
-	                        * sends nor reads, even between requests */
+	PEER_TIME = 60000,     /* time limit, in ms, for the peer to send more
+	                        * of a body, to read more of a response, or to
+	                        * start the next request */
 	CLOSE_TIME = 2000,     /* time limit for the peer to close its side, in
 	                        * ms */
 	COMMENT_TIME = 15000   /* interval of keep-alive comments on an idle
@@ -132,8 +133,9 @@ connection_abort(struct connection *c)
 	c->state = CONNECTION_GONE;
 }
 
-/* Sets the state and its deadline, in ms. If the deadline is NEVER, flush()
- * sets a new one in the states CONNECTION_STREAM and CONNECTION_WRITING. */
+/* Sets the state and its deadline, in ms. If the deadline is NEVER and the
+ * state is CONNECTION_STREAM or CONNECTION_WRITING, flush() sets the actual
+ * deadline. */
 static void
 set_state(struct connection *c, enum connection_state state, int64_t deadline)
 {
@@ -141,9 +143,9 @@ set_state(struct connection *c, enum connection_state state, int64_t deadline)
 	c->deadline = deadline;
 }
 
-/* Queues a complete response, or the status line and headers of a stream, and
- * frees the buffer `response`. Moves to the state `next`, unless the rest of
- * the request must be read first. */
+/* Queues the contents of the buffer `response`, either a complete response or
+ * the status line and headers of a stream, and frees the buffer. Moves to the
+ * state `next`, unless the rest of the request must be read first. */
 static void
 queue_response(struct connection *c, struct buf *response,
                enum connection_state next)
@@ -317,10 +319,10 @@ connection_free(struct connection *c)
 	request_free(&c->request);
 }
 
-/* Returns whether the connection must be handled in the next iteration of the
- * event loop even if no input arrives. This is the case if bytes have been
- * received or the peer has closed its sending side, but parsing of the next
- * request has not started. */
+/* Returns whether the event loop must handle the connection in its next
+ * iteration even if no input arrives. This is the case after the end of a
+ * response if bytes of the next request have already been received or the peer
+ * has closed its sending side. */
 static bool
 has_work(const struct connection *c)
 {
@@ -343,8 +345,8 @@ connection_poll_add(struct connection *c, struct loop *loop)
 		loop_until(loop, loop->now);
 }
 
-/* Starts reading the next request, or shuts the connection down if this was the
- * last response. */
+/* Starts reading the next request after a response has been written. After the
+ * last response, shuts the connection down instead. */
 static void
 end_response(struct connection *c)
 {

@@ -12,15 +12,16 @@
 #include "transport/httpmsg.h"
 
 enum connection_state {
-	CONNECTION_READING,  /* reading a request; while its body is being
-	                      * discarded, the response is already queued */
+	CONNECTION_READING,  /* reading a request; if its body is being
+	                      * discarded, the response has already been
+	                      * queued */
 	CONNECTION_CALL,     /* the request is complete and is awaiting its
 	                      * response */
 	CONNECTION_STREAM,   /* the response is an open event stream */
 	CONNECTION_WRITING,  /* the response is being written */
-	CONNECTION_CLOSING,  /* boris has shut down its sending side and, so
-	                      * that no response is lost, is waiting for the
-	                      * peer to close the connection */
+	CONNECTION_CLOSING,  /* boris has shut down its sending side and is
+	                      * waiting for the peer to close the connection, so
+	                      * that no response is lost */
 	CONNECTION_GONE      /* closed; http.c must free the connection */
 };
 
@@ -41,14 +42,14 @@ struct connection {
 	struct request request;
 };
 
-/* Opens a listening socket on an address, an IPv4 or IPv6 literal. If *port is
- * 0, the system chooses a free port, which is stored in *port. Returns the
- * socket, or -1 with errno set. */
+/* Opens a listening socket on an address and a port. The address must be an
+ * IPv4 or IPv6 literal. If *port is 0, the system chooses a free port, which is
+ * stored in *port. Returns the socket, or -1 with errno set. */
 int connection_listen(const char *address, int *port);
 
-/* Accepts a connection and initializes the zeroed struct. `now` is the time in
- * ms. Returns false if the connection cannot be accepted, for example because
- * boris has run out of descriptors. */
+/* Accepts a connection and initializes its struct, which must have been zeroed.
+ * `now` is the time in ms. Returns false if the connection cannot be accepted,
+ * for example because boris has run out of descriptors. */
 bool connection_accept(struct connection *, int listener, int64_t now);
 void connection_free(struct connection *);
 

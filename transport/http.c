@@ -27,12 +27,13 @@ enum {
 	SESSIONS = 64,            /* maximum number of open sessions (H5) */
 	SESSION_BYTES = 16,       /* number of random bytes in an
 	                           * Mcp-Session-Id */
-	BODY_BUDGET = 1 << 20,    /* total size, in bytes, of the bodies handled
-	                           * in an iteration of the event loop, after
-	                           * which no body is read further (P6) */
-	LONG_RESULT = 16 << 10,   /* maximum size, in bytes, of a message sent
-	                           * without first checking for free memory
-	                           * (E7) */
+	BODY_BUDGET = 1 << 20,    /* once the bodies handled in one iteration of
+	                           * the event loop reach this total size, in
+	                           * bytes, all partly read bodies must wait for
+	                           * the next iteration (P6) */
+	LONG_RESULT = 16 << 10,   /* maximum size, in bytes, of a message that
+	                           * boris sends without checking for free
+	                           * memory first (E7) */
 	PEER_SPARE = 64 << 10,    /* free memory required for a new peer, in
 	                           * bytes */
 	ACCEPT_PAUSE = 20,        /* pause after a failed attempt to accept a
@@ -47,13 +48,14 @@ enum {
 struct peer {
 	struct list_node node;
 	struct connection connection;
-	bool authenticated;      /* a request to /mcp has passed the access
-	                          * checks; cleared when a request has a wrong
-	                          * token and when the token changes (H8) */
+	bool authenticated;      /* true once a request to /mcp has passed the
+	                          * access checks, until a request lacks the
+	                          * right token or the token changes (H8) */
 	const char *session_id;  /* id of the session that the request opens;
 	                          * NULL if it opens none */
-	struct client *client;   /* MCP client of the unanswered request, or
-	                          * NULL */
+	struct client *client;   /* MCP client that handles the request awaiting
+	                          * a response; NULL if there is no such
+	                          * request */
 };
 
 /* A session of a legacy client, identified by its Mcp-Session-Id */
@@ -219,8 +221,8 @@ begin_stream(struct peer *p)
 }
 
 /* Returns the HTTP status of a JSON-RPC response (MCP 2026-07-28, transports).
- * In earlier revisions, the response to a well-formed request always has status
- * 200, even if it is an error. */
+ * In earlier revisions, every response to a well-formed request has status 200,
+ * even an error response. */
 static int
 status_of(enum rpc_kind kind, int error, bool modern)
 {
@@ -291,8 +293,8 @@ http_send(void *transport, void *to, enum rpc_kind kind, int error,
 }
 
 /* Rejects a message with the given HTTP status and a JSON-RPC error with the
- * given code and text. Always returns NULL, so that callers can return it to
- * indicate that no client handles the message. */
+ * given code and text. Always returns NULL, because no client handles the
+ * message; callers can return this result. */
 static struct client *
 reject_message(struct http *h, struct peer *p, const struct rpc_message *m,
                int status, int code, const char *text)
@@ -300,8 +302,9 @@ reject_message(struct http *h, struct peer *p, const struct rpc_message *m,
 	struct buf b = { NULL, 0, 0 };
 	struct json id = m->id;
 
-	/* Do not use a response's id in the error, because the client could
-	 * mistake the error for the response to one of its own requests. */
+	/* If the message is a response, do not copy the response's id into the
+	 * error, because the client could mistake the error for the response to
+	 * one of its own requests. */
 	if (!rpc_is_request(m))
 		id.text = NULL;
 	mcp_error(h->shared, &b, id, code, text);
@@ -365,8 +368,8 @@ named_session(struct http *h, struct peer *p, const struct rpc_message *m)
 	return NULL;
 }
 
-/* Opens a session, whose id put_headers() adds to the response. If the session
- * cannot be opened, rejects the request and returns NULL. */
+/* Opens a session. put_headers() adds the session's id to the response. If the
+ * session cannot be opened, rejects the request and returns NULL. */
 static struct http_session *
 open_session(struct http *h, struct peer *p, const struct rpc_message *m)
 {
@@ -422,8 +425,8 @@ end_expired_sessions(struct http *h)
 	}
 }
 
-/* Frees closed sessions. No peer still uses them, because all their requests
- * have been answered. */
+/* Frees closed sessions. No peer still uses a closed session, because all of
+ * the session's requests have been answered. */
 static void
 free_closed_sessions(struct http *h)
 {
@@ -465,10 +468,10 @@ decode_base64(const char *value, char *text)
 	    strlen(text) == (size_t)(end - text);
 }
 
-/* Returns whether a header's value equals a string in the message. The value
- * may be encoded as "=?base64?...?=". Returns false if the value is NULL, which
- * means that the header is missing. Returns true if the member of the message
- * is not a string, because mcp.c then rejects the message. */
+/* Returns whether a header's value equals `string`, a member of the message.
+ * The value may be encoded as "=?base64?...?=". Returns false if the value is
+ * NULL, which means that the header is missing. Returns true if the member is
+ * missing or is not a string, because mcp.c then rejects the message. */
 static bool
 header_matches(const char *value, struct json string)
 {
@@ -512,10 +515,11 @@ is_handshake(const struct rpc_message *m)
 	return rpc_is_request(m) && json_is(m->method, "initialize");
 }
 
-/* Returns whether the message is stateless. A message is stateless if it
+/* Returns whether the message is stateless. This is the case if the message
  * contains a version in _meta, or if it is a server/discover request without a
- * session. Any message other than initialize is also stateless if its
- * MCP-Protocol-Version header contains a stateless version. */
+ * session. This is also the case if the MCP-Protocol-Version header names a
+ * revision of MCP that has no sessions, unless the message is an initialize
+ * request. */
 static bool
 is_modern(const struct peer *p, const struct rpc_message *m)
 {
@@ -533,8 +537,9 @@ is_modern(const struct peer *p, const struct rpc_message *m)
 
 
 /* Returns the client that handles a stateless message. All stateless messages
- * share one client. If the message is a notification or a response, or if its
- * headers do not match it, responds to it and returns NULL. */
+ * share one client. If the message is a notification or a response, or if the
+ * HTTP headers do not match the message, sends an HTTP response and returns
+ * NULL. */
 static struct client *
 route_modern(struct http *h, struct peer *p, const struct rpc_message *m)
 {
@@ -917,11 +922,11 @@ accept_peer(struct http *h)
 	list_append(&h->peers, &p->node);
 }
 
-/* Returns whether the rest of the peer's request must be read in a later
- * iteration of the event loop. Otherwise, several large messages that are
- * completed at the same time would delay all peers (P6). No peer waits forever,
- * because BODY_BUDGET is more than all other peers can send in each
- * iteration. */
+/* Returns whether the rest of the peer's request must wait for a later
+ * iteration of the event loop. If no request ever waited, several large
+ * messages that are completed at the same time would delay all peers (P6). No
+ * peer waits forever, because BODY_BUDGET is more than all other peers together
+ * can send in one iteration. */
 static bool
 must_wait(const struct http *h, const struct peer *p)
 {

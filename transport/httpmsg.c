@@ -9,8 +9,8 @@
 #include "base/fmt.h"
 #include "base/text.h"
 
-enum { CONTINUES = -1 };  /* tells request_read() to continue parsing; never
-                           * returned by request_read() */
+enum { CONTINUES = -1 };  /* result of read_line() and read_bytes() that makes
+                           * request_read() parse more of the input */
 
 /* The part of the input that has not been parsed yet */
 struct unparsed {
@@ -135,8 +135,8 @@ parse_accept(struct request *r, const char *value)
 }
 
 /* Parses a header such as "Name: value". Returns false if the header is
- * malformed. Also returns false if a header in `field_names` occurs twice,
- * because boris could use one of its values and a proxy the other, which would
+ * malformed, or if it is listed in `field_names` and has occurred before. In
+ * the latter case, boris and a proxy could use different values, which would
  * allow request smuggling (H8). */
 static bool
 parse_field(struct request *r, char *line)
@@ -353,8 +353,8 @@ request_read(struct request *r, struct buf *input)
 			event = read_line(r, &in);
 	}
 	/* Remove all parsed bytes at once. Removing each line and each chunk
-	 * would move the rest of the input as often, which takes quadratic time
-	 * (Q6). */
+	 * separately would move the rest of the input every time, which takes
+	 * quadratic time (Q6). */
 	parsed = input->len - in.len;
 	buf_drop(input, parsed);
 	if (r->dropped)
@@ -435,8 +435,9 @@ stream_begin(struct buf *b, struct request *r)
 		buf_add(b, "Transfer-Encoding: chunked\r\n");
 }
 
-/* Appends an event or a comment to the event stream: the texts `start` and
- * `rest`, and an empty line. In HTTP/1.1, they are sent as one chunk. */
+/* Appends an event or a comment to the event stream. The event or comment
+ * consists of the texts `start` and `rest` and an empty line. In HTTP/1.1, it
+ * is sent as one chunk. */
 static void
 put_chunk(struct buf *b, const struct request *r, const char *start,
           const char *rest, size_t rest_length)

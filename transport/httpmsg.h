@@ -16,8 +16,8 @@ enum {
 	                                 * headers, in bytes */
 	REQUEST_BODY_LIMIT = 16 << 20,  /* maximum body size in bytes, excluding
 	                                 * chunk-size lines */
-	REQUEST_DROP_LIMIT = 32 << 20   /* maximum number of bytes of a request
-	                                 * that are discarded, including
+	REQUEST_DROP_LIMIT = 32 << 20   /* maximum number of bytes to discard
+	                                 * from one request, including
 	                                 * chunk-size lines and trailers */
 };
 
@@ -78,8 +78,9 @@ enum {
 int request_read(struct request *, struct buf *input);
 /* Returns whether the caller may skip the rest of the request with
  * request_drop() after request_read() has returned an error. This is the case
- * if the body is too long (413) or there is no memory for it (503). Otherwise,
- * the start of the next request cannot be found, or is too far away. */
+ * if the body is too long (413) or there is no memory for it (503). After any
+ * other error, the start of the next request cannot be found or is too far
+ * away. */
 bool request_can_drop(const struct request *);
 /* Discards the body: frees the bytes received so far, and makes request_read()
  * skip the rest. If the rest is longer than REQUEST_DROP_LIMIT,

@@ -13,8 +13,9 @@
 
 enum {
 	LINE_LIMIT = 16 << 20,   /* maximum size of a message, in bytes (P5) */
-	LONG_LINE = 1 << 20,     /* size in bytes at which an incomplete line's
-	                          * buffer grows to LINE_LIMIT */
+	LONG_LINE = 1 << 20,     /* when an incomplete line reaches this size,
+	                          * in bytes, its buffer is enlarged to
+	                          * LINE_LIMIT */
 	UNREAD_LIMIT = 4 << 20,  /* output queue size, in bytes, at which boris
 	                          * stops reading input (P10) */
 	FLUSH_SIZE = 16 << 10,   /* output queue size, in bytes, that triggers
@@ -31,15 +32,16 @@ struct stdio {
 	struct client *client;
 	int in_poll, out_poll;    /* indices in the poll set */
 	int in_flags, out_flags;  /* file flags of stdin and stdout at startup,
-	                           * or -1 if unknown; other processes may share
-	                           * these open file descriptions */
+	                           * or -1 if unknown; restored when boris
+	                           * exits, because other processes may share
+	                           * the open file descriptions */
 	bool in_eof;              /* stdin is at end of file */
 	bool out_closed;          /* the client has closed stdout */
 	bool closing;             /* all commands are being terminated */
 	int64_t flush_until;      /* deadline, in ms, for the client to read
 	                           * more of the last responses */
-	int64_t end_until;        /* deadline, in ms, for the client to read
-	                           * all of them */
+	int64_t end_until;        /* deadline, in ms, for the client to read all
+	                           * of the last responses */
 
 	/* The read buffer. A line that fits into this buffer needs no further
 	 * allocation. */
@@ -95,10 +97,10 @@ stdio_send(void *transport, void *to, enum rpc_kind kind, int error,
 	if (!put_or_flush(s, message)) {
 		if (error == 0 || message->len > SHORT)
 			return false;
-		/* A short error must not be dropped, so buf_put() makes boris
-		 * exit if allocation fails. While boris is closing, drop the
-		 * error instead, or a client that never reads its responses
-		 * could change the exit status of boris. */
+		/* A short error must not be dropped, so let buf_put() make
+		 * boris exit if allocation fails. While boris is closing, drop
+		 * the error, so that a client that never reads its responses
+		 * cannot change the exit status of boris. */
 		if (!s->closing)
 			buf_put(&s->out.bytes, message->data, message->len);
 	}
@@ -329,9 +331,9 @@ is_finished(const struct stdio *s)
 	return s->in_eof && !has_input(s) && !calls_are_open(s->client);
 }
 
-/* Terminates all commands on a termination signal, when the client has closed
- * stdout, or once stdin is at end of file and all requests have been answered
- * (P9). */
+/* Terminates all commands if a termination signal has arrived, if the client
+ * has closed stdout, or if stdin is at end of file and all requests have been
+ * answered (P9). */
 static void
 close_if_due(struct stdio *s, const struct loop *loop)
 {
@@ -356,9 +358,11 @@ state_of(const struct stdio *s, int64_t now)
 }
 
 /* After a termination signal, sets the deadlines for the client to read the
- * last responses (P10). The deadlines start when the last command ends, so set
- * them again in each iteration of the event loop until then. `read` is whether
- * the client has read more of the responses in this iteration. */
+ * last responses (P10). Until the last command has ended, sets the deadlines
+ * again in each iteration of the event loop, so that their time starts when
+ * that command ends. `was_closed` is true if all commands had ended before this
+ * iteration, and `read` is true if the client has read more of the responses in
+ * this iteration. */
 static void
 set_flush_deadline(struct stdio *s, const struct loop *loop, bool was_closed,
                    bool read)
