@@ -598,10 +598,11 @@ note_secret(struct buf *b, const struct job *job)
 	put_word(&self, o->self);
 	put_word(&dir, o->tmpdir);
 	if (strcmp(o->tmpdir, "/tmp") == 0)
-		note(b, "or ask your user to run: %s --secret=%s",
+		note(b, "or ask your user to type it after running: %s "
+		    "--secret=%s",
 		    buf_text(&self), secret_id(job));
 	else
-		note(b, "or ask your user to run: TMPDIR=%s %s "
+		note(b, "or ask your user to type it after running: TMPDIR=%s %s "
 		    "--secret=%s",
 		    buf_text(&dir), buf_text(&self), secret_id(job));
 	buf_free(&self);
@@ -664,9 +665,9 @@ note_until_missed(struct result *r)
 	bool may_buffer = !r->ended && !job->exec.terminal;
 
 	note(b, r->starts_job
-	    ? "the text of until was not printed: %-.*s (it is plain text, not "
+	    ? "the until text \"%-.*s\" was not printed (it is plain text, not "
 	    "a pattern)"
-	    : "the text of until was not printed since the last read: %-.*s "
+	    : "the until text \"%-.*s\" was not printed since the last read "
 	    "(it is plain text, not a pattern)", SHOWN(&req->until));
 	if (req->time < 1000)
 		note(b, "wait is in milliseconds");
@@ -696,12 +697,12 @@ note_orphans(struct buf *b, const struct exec *x)
 {
 	if (x->terminal || x->other_groups)
 		note(b, "the command left processes running, and any further "
-		    "output from them is not shown; stop them with: pkill -s "
-		    "%d", x->pid);
+		    "output from them is not shown; to stop them, run: pkill "
+		    "-s %d", x->pid);
 	else
 		note(b, "the command left processes running, and any further "
-		    "output from them is not shown; stop them with: kill -- "
-		    "-%d", x->pid);
+		    "output from them is not shown; to stop them, run: kill "
+		    "-- -%d", x->pid);
 }
 
 /* Adds notes on how the command ended and on any of its processes that are

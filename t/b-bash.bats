@@ -902,7 +902,7 @@ UNIT='timeout is in milliseconds'
 }
 
 LEFT='the command left processes running, and any further output from them is not'
-LEFT+=' shown; stop them with'
+LEFT+=' shown; to stop them, run'
 
 @test "B7: a note explains how to stop processes that a command left running" {
 	boris

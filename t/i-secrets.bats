@@ -89,7 +89,7 @@ run_note() {
 	TMPDIR_FOR_BORIS=/tmp boris
 	start_on_terminal 'read -sp "Password: " x'
 	note=$(plain note)
-	like "$note" "* run: /*/${BORIS##*/} --secret=*"
+	like "$note" "* running: /*/${BORIS##*/} --secret=*"
 	run_input '\n'
 	is "$(result status)" '"completed"'
 	is "$(compgen -G "/tmp/boris-*-${note##*--secret=}.*")" ''

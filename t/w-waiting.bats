@@ -715,7 +715,7 @@ is_read_already() {
 	done
 	read_task "$task" '{"wait":200,"until":"ready","new":true}'
 	is "$(result stdout)" '" now\n2%"'
-	has "$(plain note)" 'not printed since the last read: ready'
+	has "$(plain note)" '"ready" was not printed since the last read'
 	release
 	answer $waiting
 }
@@ -732,7 +732,7 @@ is_read_already() {
 	release
 	answer $waiting
 	is "$(result status) $(result stdout)" '"completed" "b\nend\n"'
-	has "$(plain note)" 'not printed: ab'
+	has "$(plain note)" 'until text "ab'
 }
 
 @test "W3: a note is shown if the until text does not appear before the wait ends" {
