@@ -756,12 +756,13 @@ report_cursor(struct screen *s)
 	reply(s, buf_text(&b));
 }
 
-/* Sets or resets a private mode (DECSET, DECRST). */
+/* Sets or resets a private mode (DECSET, DECRST). On a pipe, autowrap remains
+ * on, so that no text of a long line is lost (O1). */
 static void
 set_private_mode(struct screen *s, int mode, bool on)
 {
 	if (mode == 7)
-		s->no_wrap = !on;
+		s->no_wrap = !on && s->terminal;
 	else if (mode == 1049 && on)
 		show_alternate(s, true);
 	else if (mode == 1049)

@@ -251,6 +251,12 @@ written_pieces() {
 	is "$(result stdout)" '"all done"'
 }
 
+@test "O1: if autowrap is off, text after column 8,000 is not lost" {
+	boris
+	run_bash "printf '\\033[?7l'; $(as 8000 a); echo bcd"
+	is "$(plain stdout | tail -c 5)" abcd
+}
+
 @test "O1: drawing 200 lines of 8,000 columns takes less than two seconds" {
 	boris
 	narrow=$(yes é | head -n 4000 | tr -d '\n')
