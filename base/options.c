@@ -51,8 +51,8 @@ enum {
 	ALLOW_ZERO = 1,      /* 0 is accepted even if it is below `min` */
 	DIR = 2,             /* the option takes a directory name */
 	HTTP = 4,            /* the option requires --transport=http (C5) */
-	TOKEN = 8,           /* the option supplies the bearer token; at most
-	                      * one such option may be given */
+	TOKEN = 8,           /* the option sets the bearer token for HTTP; at
+	                      * most one option of this kind may be given */
 	/* an empty environment variable is an error, because treating it as
 	 * unset would disable the protection that the option provides (F3,
 	 * H3) */
@@ -394,7 +394,7 @@ static const struct option option_table[] = {
 	{ .name = "--secret", .value = "ID", .read = read_text, MEMBER(secret),
 	  .flags = NO_VARIABLE | NO_VALUE,
 	  .help =
-	  "enter a secret for a program that is waiting for one in boris" },
+	  "type a password or other secret that a program run by boris asks for" },
 	{ .name = "--help", FLAG, MEMBER(help), .flags = NO_VARIABLE,
 	  .help = "print this help and exit (also -h)" },
 	{ .name = "--version", FLAG, MEMBER(version), .flags = NO_VARIABLE,

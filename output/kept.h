@@ -106,9 +106,8 @@ size_t kept_index(const struct kept *, int64_t position);
  * from memory. */
 bool kept_is_dropped(const struct kept *, int64_t position);
 
-/* Returns the index in `text` at which the contiguous text that starts at `at`
- * ends. This is the index at which text was dropped, or the end of the stream's
- * text. */
+/* Returns the index in `text` of the first gap after `at`, where text was
+ * dropped. Without a gap, returns the index of the end of the text. */
 size_t kept_part_end(const struct kept *, size_t at);
 
 #endif

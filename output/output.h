@@ -66,8 +66,8 @@ size_t output_size(struct output *);
 /* Returns whether the last line of the text lacks a trailing newline. */
 bool output_has_open_line(struct output *);
 
-/* Returns true if the unread text does not directly follow the text that has
- * been read, because a row was rewritten or text was dropped. Returns false if
+/* Returns whether there is a gap between the text that the reader has read and
+ * the unread text: a row was rewritten, or text was dropped. Returns false if
  * all text has been read. */
 bool output_has_break(struct output *, const struct output_cursor *);
 

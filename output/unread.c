@@ -83,8 +83,8 @@ first_row(const struct output_cursor *c)
 	return c->phase == READ_REWRITTEN ? c->next : 0;
 }
 
-/* Returns the next row that has scrolled off the screen and that the reader
- * must reread, or NULL if no such row exists. */
+/* Returns the next row that changed after the reader had read it and that has
+ * scrolled off the screen, or NULL if no such row exists. */
 static const struct revised_row *
 next_revised(const struct kept *k, const struct output_cursor *c)
 {
@@ -105,8 +105,8 @@ next_revised(const struct kept *k, const struct output_cursor *c)
 	return NULL;
 }
 
-/* Finds the next row that has scrolled off the screen and that the reader must
- * reread. Returns false if no such row exists. */
+/* Finds the next row that changed after the reader had read it and that has
+ * scrolled off the screen. Returns false if no such row exists. */
 static bool
 find_revised_row(const struct kept *k, const struct output_cursor *c,
                  struct piece *p)
@@ -122,8 +122,8 @@ find_revised_row(const struct kept *k, const struct output_cursor *c,
 	return true;
 }
 
-/* Finds the next row that is still on the screen and that the reader must
- * reread. Returns false if no such row exists. */
+/* Finds the next row that changed after the reader had read it and that is
+ * still on the screen. Returns false if no such row exists. */
 static bool
 find_rewritten_line(const struct kept *k, const struct output_cursor *c,
                     struct piece *p)

@@ -917,8 +917,8 @@ write_over(int fd, const struct buf *text, const struct overwrite *o)
 	    (ssize_t)appended->len;
 }
 
-/* Restores the old bytes, and removes the extension if boris has appended it to
- * the file. Returns false on failure. Always preserves errno. */
+/* Undoes a failed overwrite: writes the old bytes back, and removes what boris
+ * appended to the file. Returns false on failure. Always preserves errno. */
 static bool
 undo_overwrite(const struct change *c, const struct overwrite *o)
 {
