@@ -189,19 +189,19 @@ stop_server() {
 	is "$(logged end pid)" "$pid"
 }
 
-@test "A1: the record of a background task's start contains the background field" {
+@test "A1: when a background task starts, its log record contains background: true" {
 	boris --log=log
 	start_task 'echo hi'
 	is "$(logged start background) $(logged start tty)" 'true '
 }
 
-@test "A1: the record of a task's start on a terminal contains the background and tty fields" {
+@test "A1: when a task starts on a terminal, its log record contains background: true and tty: true" {
 	boris --log=log
 	run_bash 'echo ho' '{"tty":true}'
 	is "$(logged start background) $(logged start tty)" 'true true'
 }
 
-@test "A1: if a command becomes a task, the record of its end contains its task_id" {
+@test "A1: if a command becomes a task, the log records the task_id when the command ends" {
 	boris --log=log --on-timeout=background
 	run_bash 'read <gate' '{"timeout":50}'
 	task=$(plain task_id)

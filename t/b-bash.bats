@@ -161,7 +161,7 @@ stdout:
 hi"
 }
 
-@test "B: a timeout above 600000 ms is reduced to 600000 ms with a note" {
+@test "B: a timeout above 600000 ms is reduced to 600000 ms, and a note says so" {
 	boris
 	for timeout in 600001 1e18 99999999999999999999999; do
 		run_bash 'echo hi' '{"timeout":'$timeout'}'
@@ -238,7 +238,7 @@ hi"
 	is "$(result stdout)" '"done\n"'
 }
 
-@test "B2: if /bin/bash does not exist, bash is found in /usr/pkg/bin and /usr/local/bin" {
+@test "B2: if /bin/bash does not exist, bash is found in /usr/pkg/bin or /usr/local/bin" {
 	needs bash
 	without_bash
 	mkdir -p root/usr/local/bin root/usr/pkg/bin
@@ -334,7 +334,7 @@ run_long() {
 	answer
 }
 
-@test "B3: a command of up to 1 MiB runs" {
+@test "B3: a command can be up to 1 MiB long" {
 	boris
 	for size in 131000 131071 131072 131073 140000 1048576; do
 		run_long $size '; echo ${#x}'
@@ -860,7 +860,7 @@ UNIT='timeout is in milliseconds'
 	lacks "$reply" 'milliseconds'
 }
 
-@test "B7: if a timeout of less than 1000 expires, a note says that timeout is in milliseconds" {
+@test "B7: if a timeout below 1000 ms expires, a note says that the timeout argument is in milliseconds" {
 	boris
 	run_bash 'read <gate' '{"timeout":300}'
 	is "$(plain note)" "Command timed out after 300ms; $UNIT; $HINT"
@@ -868,7 +868,7 @@ UNIT='timeout is in milliseconds'
 	is "$(result note)" ''
 }
 
-@test "B7: if a task's timeout of less than 1000 expires, a note says that timeout is in milliseconds" {
+@test "B7: if a task's timeout below 1000 ms expires, a note says that timeouts are in milliseconds" {
 	boris
 	expired='the task was terminated, because its timeout expired'
 	waiting='"run_in_background":true,"wait":20000'
@@ -878,7 +878,7 @@ UNIT='timeout is in milliseconds'
 	is "$(plain note)" "$expired"
 }
 
-@test "B7: if a wait of less than 1000 expires, a note says that wait is in milliseconds" {
+@test "B7: if a wait below 1000 ms expires, a note says that the wait argument is in milliseconds" {
 	boris
 	run_bash 'read <gate' '{"until":"ready","wait":30}'
 	has "$(plain note)" 'wait is in milliseconds'
@@ -886,7 +886,7 @@ UNIT='timeout is in milliseconds'
 	lacks "$(plain note)" 'milliseconds'
 }
 
-@test "B7: the result of starting a task explains how to read and stop it" {
+@test "B7: when a task is started, the result says how to read the task's output and how to stop the task" {
 	boris
 	start_task 'read <gate'
 	is "$(result status)" '"running"'
@@ -994,7 +994,7 @@ no_note_once() {
 	has_note '*memory*'
 }
 
-@test "B7: an exit code of 143 without a signal produces no note about a signal" {
+@test "B7: if a command's shell itself exits with code 143, no note says that a signal killed it" {
 	boris
 	run_bash 'exit 143'
 	is "$(result exit_code) $(result note)" '143 '
@@ -1071,7 +1071,7 @@ is_program() {
 	[ "$(cat "/proc/$pid/comm")" = "$1" ]
 }
 
-@test "B: the shell of a task runs its last program with exec" {
+@test "B: the last program in a task's command replaces the task's shell" {
 	needs_bash
 	needs_linux
 	boris
@@ -1138,7 +1138,7 @@ END
 	lacks "$(result stderr)" PIPESTATUS
 }
 
-@test "B7: the exit codes of a pipeline are separated by spaces in the note even if IFS is set" {
+@test "B7: the note about a pipeline separates the exit codes with spaces even if the command sets IFS" {
 	needs_bash
 	boris
 	run_bash 'IFS=,; false | true'
@@ -1177,7 +1177,7 @@ END
 	is "$(result status)" '"running"'
 }
 
-@test "B7: the error about wait without run_in_background suggests run_in_background" {
+@test "B7: if a wait argument is given without run_in_background, the error suggests run_in_background" {
 	boris
 	run_bash 'touch ran' '{"wait":1000}'
 	is_tool_error '"wait"*run_in_background*'
@@ -1204,7 +1204,7 @@ END
 	is_tool_error "*$pid*"
 }
 
-@test "B7: if the until text never appears, a note says that until is plain text, not a pattern" {
+@test "B7: if the until text never appears, a note says that boris searches for plain text, not a pattern" {
 	boris
 	run_bash 'echo other; read <gate' '{"until":"ready|listening","wait":100}'
 	has "$(plain note)" 'plain text, not a pattern'

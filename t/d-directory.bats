@@ -80,7 +80,7 @@ in_other_shells() {
 	ends_in "$PWD"
 }
 
-@test "D2: the shell's report of its working directory does not appear in the output" {
+@test "D2: the shell reports its working directory without adding anything to the output" {
 	boris
 	run_bash 'printf foo'
 	is "$(result stdout) $(result stderr)" '"foo" ""'
@@ -151,7 +151,7 @@ not_updated() {
 	not_updated 'cd d; exec bash -c true'
 }
 
-@test "D2: if another shell reports a syntax error, a note about exec is still produced" {
+@test "D2: a note says that exec replaced the shell even if another bash has reported a syntax error" {
 	needs_linux_parts
 	mkdir d
 	boris
@@ -225,7 +225,7 @@ notes_trap() {
 		'the command sets its own EXIT trap*'
 }
 
-@test "D2: in dash and busybox ash, a note mentions the command's EXIT trap" {
+@test "D2: in dash and busybox ash, a note says that an EXIT trap prevented the directory's update" {
 	in_other_shells notes_trap
 }
 
@@ -333,7 +333,7 @@ tracks_after_failure() {
 	done
 }
 
-@test "D2: a process that a command left running does not prevent the working directory's update" {
+@test "D2: the working directory is updated even if the command leaves a process running" {
 	mkdir d
 	boris
 	for command in 'yes & cd d' 'sleep 600 & cd d' \
@@ -398,7 +398,7 @@ tracks_after_failure() {
 		$'if true\nthen echo yes\nfi' $'echo one; \n'
 }
 
-@test "D3: quotes and substitutions work as in the shell" {
+@test "D3: quotes and substitutions in a command work as they do without boris" {
 	boris
 	all_as_in_a_shell \
 		'echo "it'"'"'s" '"'"'$HOME'"'"' "\\" \$x `echo y` $(echo "z  z")'
@@ -520,7 +520,7 @@ traps_as_in_a_shell() {
 	traps_as_in_a_shell "$PWD"
 }
 
-@test "D3: in dash and busybox ash, a command that sets traps or IFS exits as usual" {
+@test "D3: in dash and busybox ash, a command that sets traps or IFS exits as it does without boris" {
 	in_other_shells traps_as_in_a_shell
 }
 
@@ -541,13 +541,13 @@ traps_as_in_a_shell() {
 	is "$(grep -c __boris "$(plain stderr_file)")" 0
 }
 
-@test "D3: another shell's syntax error message in the output is left unchanged" {
+@test "D3: a syntax error message printed by a shell that the command starts is left unchanged" {
 	boris
 	run_bash '/bin/bash -c ")"; printf t >&2'
 	like "$(plain stderr)" '/bin/bash: -c: *t'
 }
 
-@test "D3: on a terminal, a syntax error message quotes only the command's line" {
+@test "D3: on a terminal, a syntax error message quotes the command without the code that boris adds" {
 	boris
 	run_bash 'echo one | )' '{"tty":true,"wait":60000}'
 	has "$(plain stdout)" '`echo one | )'
@@ -729,7 +729,7 @@ enter_removed_directory() {
 	rmdir d
 }
 
-@test "D5: the error about a removed working directory names both it and the --workdir directory" {
+@test "D5: the error about a removed working directory names that directory and the --workdir directory" {
 	enter_removed_directory
 	run_bash 'touch ran'
 	is_tool_error "*$PWD/d*"
@@ -753,7 +753,7 @@ enter_removed_directory() {
 	is "$(plain stdout)" "$PWD/w"
 }
 
-@test "D5: commands start in / if the working and --workdir directories have both been removed" {
+@test "D5: commands start in / if both the working directory and the --workdir directory have been removed" {
 	mkdir -p w/d
 	boris --workdir=w
 	run_bash 'cd d'
@@ -873,13 +873,13 @@ keeps_directory() {
 	has "$description" 'calls with an absolute cwd can run in parallel'
 }
 
-@test "D7: the exit codes of a pipeline are noted even if cwd is given" {
+@test "D7: a note lists the exit codes of a pipeline even if the cwd argument is given" {
 	boris
 	run_bash 'false | true' '{"cwd":"/"}'
 	like "$(plain note)" 'exit codes of the last pipeline: 1 0'
 }
 
-@test "D7: the first result of a call without cwd states the working directory" {
+@test "D7: the result of the first call without a cwd argument states the working directory" {
 	boris
 	run_bash pwd '{"cwd":"/"}'
 	lacks "$(text)" 'cwd: '

@@ -306,7 +306,7 @@ leftovers_are_noted() {
 	timeouts_work
 }
 
-@test "E4, E7: if no file descriptors are available, no processes are reported as left running" {
+@test "E4, E7: if no file descriptor is available, boris reports no process as left running" {
 	needs prlimit
 	needs_plain
 	boris
@@ -404,7 +404,7 @@ start_with_pids() {
 	is_running child
 }
 
-@test "E4: the result is returned when the shell exits, even if a setsid process is still running" {
+@test "E4: a call returns when the shell exits, even if a process started with setsid is still running" {
 	needs setsid
 	boris
 	start_timer
@@ -424,7 +424,7 @@ start_with_pids() {
 	is "$(result status) $(result exit_code)" '"completed" 3'
 }
 
-@test "E4: boris uses no CPU time while a setsid process holds a pipe open" {
+@test "E4: boris uses no CPU time while a process started with setsid holds a pipe open" {
 	needs_linux
 	needs_plain
 	needs setsid
@@ -666,7 +666,7 @@ has_fifteen_results() {
 	sync_server
 }
 
-@test "E6, T8: notes report all ended tasks and timed-out calls even if their output was discarded" {
+@test "E6, T8: each ended task and each timed-out call is reported once, even if its output was discarded" {
 	boris
 	has_fifteen_results
 	run_tool task_output '{}'
@@ -679,7 +679,7 @@ has_fifteen_results() {
 	is "$(grep -o 'discarded its output' notes | wc -l)" 5
 }
 
-@test "E6: if the client times out while a command is being terminated, its output can still be read" {
+@test "E6: if the client times out while a command is being terminated, the command's output can be read" {
 	boris
 	call_bash 'trap "echo bye; echo x >mark; read <gate; exit 3" TERM
 		echo hi; read <never' '{"timeout":300}'
@@ -726,7 +726,7 @@ fill_responses() {
 	await_file ended{1..8}
 }
 
-@test "E6: a note says that a rejected command was not run if the client timed out without reading" {
+@test "E6: a note says that a rejected command was not run if the client timed out before reading the error" {
 	boris
 	start_ten_tasks
 	call_bash 'echo $$ >first; read <gate'
@@ -784,7 +784,7 @@ fill_responses() {
 	is "$(plain stdout)" /
 }
 
-@test "E6: a note says that a command whose request has timed out was not run, if it has no directory" {
+@test "E6: notes about timed-out calls state no exit code if the command's directory does not exist" {
 	boris
 	call_bash 'echo x >first; read <gate'
 	first=$id
@@ -848,7 +848,7 @@ task ????????: echo x >mark; read <gate"
 	release
 }
 
-@test "E6: a task_output request that the client times out does not produce a note" {
+@test "E6: a task_output request that times out in the client does not produce a note" {
 	boris
 	start_task 'read <gate'
 	call task_output '{"task_id":"'"$task"'","wait":60000}'
@@ -1264,7 +1264,7 @@ of_process_1() {
 	is "$(result exit_code)" 4
 }
 
-@test "E8: as PID 1, boris forwards SIGTERM, SIGINT and SIGHUP to its boris child" {
+@test "E8: as PID 1, boris forwards SIGTERM, SIGINT and SIGHUP to the boris process that it forks" {
 	as_process_1
 	# The tests may run under nohup.
 	[ -z "$(trap -p HUP)" ] || wrap=(env --default-signal=HUP "${wrap[@]}")
@@ -1282,7 +1282,7 @@ of_process_1() {
 	done
 }
 
-@test "E8: as PID 1, boris exits with the exit status of its boris child" {
+@test "E8: as PID 1, boris exits with the exit status of the boris process that it forks" {
 	as_process_1
 	filter --no-such-option </dev/null
 	is $status 2
@@ -1301,7 +1301,7 @@ of_process_1() {
 	is $status 0
 }
 
-@test "E8: commands can clean up after the boris child of PID 1 is killed" {
+@test "E8: if the boris process that PID 1 forks is killed, commands still have time to clean up" {
 	as_process_1
 	boris
 	start_task "trap 'echo bye >bye; exit' TERM; echo x >mark; read <gate"
@@ -1753,7 +1753,7 @@ delays_only_itself() {
 	eventually has_no_processes
 }
 
-@test "E11: a terminal program that reads from a hung mount does not delay other requests" {
+@test "E11: a program that runs on a terminal and reads from a hung mount does not delay other requests" {
 	mount_files
 	boris
 	start_on_terminal 'exec 3<mnt/file; echo x >a; read y; head -c 9 <&3'
@@ -1770,7 +1770,7 @@ delays_only_itself() {
 	unmount
 }
 
-@test "E11: a prompt is detected even if the program file is on a hung mount" {
+@test "E11: boris detects that a program is waiting for input even if its executable is on a hung mount" {
 	mount_files
 	boris
 	start_on_terminal 'mnt/cat' '"wait":0'
@@ -1905,7 +1905,7 @@ gone_pid() {
 	is "$(plain stdout) $(result note)" $'start\nend '
 }
 
-@test "E12: kill_pid terminates a task's other processes even if one belongs to another user" {
+@test "E12: kill_pid terminates all of a task's processes except those that belong to another user" {
 	as_user
 	boris
 	start_task './asroot sh -c "echo >root; exec sleep 60" &
@@ -1981,7 +1981,7 @@ pid $(<pid) belongs to another user"
 	end_survivor
 }
 
-@test "E12, K3: if two cancelled commands cannot be killed, the next two results name one each" {
+@test "E12, K3: if two cancelled commands cannot be killed, each of the next two results names one of them" {
 	as_user
 	boris
 	cancel_survivor pid1

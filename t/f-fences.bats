@@ -871,7 +871,7 @@ cannot_see_queue() {
 	ipcrm -q "$queue"
 }
 
-@test "F3: an unprivileged user's commands cannot see existing System V message queues" {
+@test "F3: with --no-network or --hide, an unprivileged user cannot see existing System V message queues" {
 	setup_hidden_as_other
 	needs ipcmk ipcs ipcrm
 	make_queue
@@ -967,7 +967,7 @@ cannot_use_keys() {
 	remove_key
 }
 
-@test "F3: an unprivileged user's commands cannot use kernel keyrings" {
+@test "F3: with --write, --no-network or --hide, an unprivileged user's commands cannot use kernel keyrings" {
 	setup_hidden_as_other
 	setup_keys
 	cannot_use_keys

@@ -499,7 +499,7 @@ ping_expecting() {
 	discovers 200 'authorization: bearer  Secret1'
 }
 
-@test "H3: every method for /mcp requires the token" {
+@test "H3: requests for /mcp require the token regardless of the HTTP method" {
 	start_http --token=Secret1
 	connect a
 	for verb in GET DELETE OPTIONS PUT; do
@@ -621,7 +621,7 @@ generated_token() {
 	lacks "$reply" tell-no-one
 }
 
-@test "H3, E8: as PID 1, boris hides the token in both of its processes" {
+@test "H3, E8: as PID 1, boris hides the token on the command lines of both of its processes" {
 	needs_linux
 	needs_root
 	unshare -pf --mount-proc true || skip 'no pid namespace here'
@@ -645,7 +645,7 @@ health_from() {
 	is "$1: $http" "$1: $2"
 }
 
-@test "H4: on port 80, an Origin without a port matches the server" {
+@test "H4: if boris listens on port 80, the port can be omitted in an Origin header that names boris" {
 	if ! start_http --port=80; then
 		await_exit
 		skip "$(<err)"
@@ -712,7 +712,7 @@ health_from() {
 	health_from 'Host: boris.example' 200
 }
 
-@test "H4: on loopback, a foreign host in an absolute URL is rejected" {
+@test "H4: on loopback, a request whose absolute URL names a foreign host is rejected" {
 	start_http
 	connect a
 	put_lines a 'GET http://evil.example/health HTTP/1.1' 'Host: localhost' ''
@@ -874,7 +874,7 @@ first_task_completed() {
 	eventually first_task_completed a
 }
 
-@test "H5, B6: each session's client determines whether results have structuredContent" {
+@test "H5, B6: whether results contain structuredContent depends on the client of the session" {
 	start_http
 	open_session a
 	set_client claude-code
@@ -934,7 +934,7 @@ unread_bytes_are() {
 	[ $sum = "$1" ]
 }
 
-@test "P7: requests received at the same time run in the order of their connections" {
+@test "P7: requests received at the same time run in the order in which their connections were opened" {
 	start_http
 	open_session a
 	for i in 1 2 3 4 5 6; do
@@ -1028,7 +1028,7 @@ unread_bytes_are() {
 	done
 }
 
-@test "H5: initialize with the id of an open session keeps that session" {
+@test "H5: initialize with the id of an open session continues that session" {
 	start_http
 	open_session a
 	post_bash_and_read a 'cd /'
@@ -1263,7 +1263,7 @@ descriptors_are() {
 	is "$(plain stdout)" "$PWD"
 }
 
-@test "H5, E6: a command becomes a task if the client cancels its call because of a timeout" {
+@test "H5, E6: if the client cancels a call because of a timeout, the command becomes a task" {
 	start_http
 	open_session a
 	join_session b a
@@ -1343,7 +1343,7 @@ read_answers() {
 	is "$http" 200
 }
 
-@test "H6: an unknown stateless method is rejected with status 404 and error -32601" {
+@test "H6: a stateless request with an unknown method is rejected with status 404 and error -32601" {
 	start_http
 	connect a
 	for method in no/such ping initialize; do
@@ -1463,7 +1463,7 @@ read_answers() {
 	is "$(result exit_code)" 0
 }
 
-@test "H6, K2: the error about a queued stateless call does not reveal other clients' commands" {
+@test "H6, K2: if a queued stateless call is not run, the error does not reveal other clients' commands" {
 	start_http --call-limit=1
 	start_calls ': secret' 16 '{"timeout":9000}'
 	connect late
@@ -1559,7 +1559,7 @@ names_no_task() {
 	release 10
 }
 
-@test "H6: stopping a task by pid in a stateless call also requires its task_id" {
+@test "H6: to stop a task by pid, a stateless call must also specify the task_id" {
 	start_http
 	connect a b
 	start_stateless_tasks 1
@@ -1617,7 +1617,7 @@ names_no_task() {
 	is "$(plain stdout)" /tmp
 }
 
-@test "H6: initialize creates a session even if the request header names the stateless version" {
+@test "H6: initialize creates a session even if MCP-Protocol-Version names the stateless version" {
 	start_http
 	connect a
 	post_and_read a "$HELLO" "$STATELESS"
@@ -1783,7 +1783,7 @@ stateless_lost() {
 	is "$(plain stdout)" end
 }
 
-@test "H6, T2: tasks of disconnected clients do not displace unread results" {
+@test "H6, T2: unread results are not discarded to make room for tasks of disconnected clients" {
 	start_http
 	connect a b
 	stateless_ran b 'echo end' '{"run_in_background":true}'
@@ -1800,7 +1800,7 @@ stateless_lost() {
 	has "$(plain stdout)" end
 }
 
-@test "H7: a stateless task continues if the client disconnects from a later wait" {
+@test "H7: a stateless task continues if the client disconnects while a later call waits for the task" {
 	start_http
 	connect a b
 	stateless_ran b 'read x; echo $BASHPID >pid; read <gate; echo end' '{"tty":true}'
@@ -1837,7 +1837,7 @@ disconnect_stream() {
 	disconnect "$1"
 }
 
-@test "H7, T3: output is repeated if the client disconnects before the response" {
+@test "H7, T3: output is returned again if the client disconnected before it received the response" {
 	start_http
 	open_session a
 	join_session b a
@@ -1868,7 +1868,7 @@ lose_response() {
 	eventually is_gone pid
 }
 
-@test "H7: the result of a command is kept if the client disconnects before the response" {
+@test "H7: the result of a command is kept if the client disconnects before it receives the response" {
 	lose_response 'echo end; exit 3'
 	post_bash_and_read b true
 	like "$(plain note)" '*lost; its command ended as task ???????? with exit code 3*'
@@ -1877,7 +1877,7 @@ lose_response() {
 	is "$(plain stdout) $(result exit_code)" 'end 3'
 }
 
-@test "H7: a note says that a command was not run if the client disconnects before the error" {
+@test "H7: if a client disconnects before its command is rejected, a note says that it was not run" {
 	start_http --call-limit=1
 	open_session a
 	join_session b a
@@ -1890,13 +1890,13 @@ lose_response() {
 	[ ! -e ran ]
 }
 
-@test "H7: the directory is reported again if the response that reports it is lost" {
+@test "H7: the working directory is reported again if the response that reported it is lost" {
 	lose_response 'cd /'
 	post_bash_and_read b true
 	has "$(get -s result content 0 text)" $'\ncwd: /\n'
 }
 
-@test "H7, T8: a note that a task has ended is repeated if the first response is lost" {
+@test "H7, T8: the note that a task has ended is repeated if the response that contained it is lost" {
 	start_http
 	open_session a
 	join_session b a
@@ -2136,7 +2136,7 @@ reject_post() {
 	is_closed a
 }
 
-@test "H8: chunk-size lines and trailers count towards the 32 MiB that boris discards" {
+@test "H8: chunk-size lines and trailers are included in the limit of 32 MiB on discarded data" {
 	start_http
 	connect a b
 	reject_post a 'Transfer-Encoding: chunked'
@@ -2148,7 +2148,7 @@ reject_post() {
 	is_closed b
 }
 
-@test "H8: a request whose headers take more than ten seconds is rejected with status 408" {
+@test "H8: a request whose headers take more than ten seconds to arrive is rejected with status 408" {
 	use_fast_clock
 	start_http
 	connect silent slow half blank kept
@@ -2265,7 +2265,7 @@ fill_connections() {
 	is_closed p5
 }
 
-@test "H8: without a token, connections that have not requested /mcp are closed if too many are open" {
+@test "H8: if no token is set, connections that have not requested /mcp are closed when too many are open" {
 	start_http
 	for ((i = 0; i < 130; i++)); do
 		connect p$i
@@ -2346,7 +2346,7 @@ flood() {
 	yes "$2"$'\r' | head -c 24000000 >&"${descriptor_of[$1]}"
 }
 
-@test "H8, Q6: boris skips 24 MB of blank lines or chunks of one byte in 0.4 s of CPU time" {
+@test "H8, Q6: boris skips 24 MB of blank lines or one-byte chunks in at most 0.4 s of CPU time" {
 	needs_plain
 	start_http
 	connect lines chunks
@@ -2401,7 +2401,7 @@ answers_ping_first() {
 	((2 * first < $(ticks) - began))
 }
 
-@test "P6, H8: boris answers a ping between large messages that are completed at the same time" {
+@test "P6, H8: boris answers a ping before it has processed all of several large messages received together" {
 	needs_plain
 	start_http
 	open_session a
@@ -2615,7 +2615,7 @@ token_is_rejected() {
 	discovers 200 'Authorization: Bearer two'
 }
 
-@test "H9: a request with a revoked token is rejected even if its headers arrived earlier" {
+@test "H9: a request is rejected if its token is revoked after its headers but before its body arrives" {
 	default_sighup
 	echo one >token
 	start_http --token-file=token

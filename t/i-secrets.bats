@@ -243,7 +243,7 @@ writes_nothing() {
 	lacks "$(<heard)" hunter2
 }
 
-@test "I5: the FIFO is created even if boris already keeps 1,024 saved files" {
+@test "I5: the FIFO for a secret is created even if 1,024 saved files already exist" {
 	boris --structured=off
 	save_files 32
 	is "$(find tmp -type f | wc -l)" 1024
@@ -277,7 +277,7 @@ writes_nothing() {
 	eventually has_no_processes
 }
 
-@test "I5: an incomplete line in the FIFO is not typed into the program" {
+@test "I5: an incomplete line written to the FIFO is not typed into the program" {
 	boris
 	ask_secret bob
 	printf part >"$(echo tmp/boris-*.secret)"

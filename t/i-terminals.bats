@@ -112,13 +112,13 @@ kill_task() {
 	is "$(plain stdout)" 'dumb less more'
 }
 
-@test "I1: colours and carriage returns printed to a terminal are not shown" {
+@test "I1: colors and carriage returns that a program prints to a terminal are not shown in the result" {
 	boris
 	start_on_terminal 'printf "\033[31mred\033[0m\n50%%\rdone\nend"'
 	is "$(plain stdout)" $'red\ndone\nend'
 }
 
-@test "I1: the result includes the final output of a program that exits on a terminal" {
+@test "I1: the result includes the last output that a program prints to its terminal before it exits" {
 	boris
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		start_on_terminal 'seq 2000'
@@ -704,7 +704,7 @@ ask_twice() {
 	reports_prompt
 }
 
-@test "I3: a prompt ends a wait for an until text" {
+@test "I3: a prompt ends a wait even if the until text has not appeared" {
 	needs_linux_parts
 	boris
 	start_on_terminal 'printf "Sure? "; read x; echo ready; read x' \
@@ -1076,7 +1076,7 @@ start_stubborn_tasks() {
 	is "$(plain stdout)" "$(printf '%0200d\n%0200d\n3' 1 0)"
 }
 
-@test "I6: trailing blanks on a terminal line are shown only before the cursor" {
+@test "I6: trailing blanks on a terminal line are shown only if the cursor is to the right of them" {
 	boris
 	start_on_terminal 'printf "%-150s\n\t \n%-300s|\n" a b; printf "name: "
 		read x' '"until":"name: "'
@@ -1123,7 +1123,7 @@ start_stubborn_tasks() {
 	has "$(plain screen)" '    again'
 }
 
-@test "I6: text printed before a full-screen program starts is new when it exits" {
+@test "I6: unread text printed before a full-screen program starts counts as new output when it exits" {
 	boris
 	for begins in '\033[?1049h\033[H' '\033[H\033[J\033[3;5H'; do
 		start_on_terminal "stty -echo; echo first; read x; echo second
@@ -1142,7 +1142,7 @@ start_stubborn_tasks() {
 	done
 }
 
-@test "I6: text printed before a full-screen program starts does not make its unchanged screen new" {
+@test "I6: the unchanged screen of a full-screen program is not repeated, even if earlier text is unread" {
 	boris
 	start_on_terminal 'echo before; printf "\033[?1049h\033[Hdrawn"; read x' \
 		'"until":"drawn"'
@@ -1150,7 +1150,7 @@ start_stubborn_tasks() {
 	is "$(plain screen)" ''
 }
 
-@test "I6: rows that the field screen has shown are not new when the program exits" {
+@test "I6: rows already shown in the screen field are not new output when a full-screen program exits" {
 	boris
 	start_on_terminal 'stty -echo; echo before; printf "\033[H\033[J\033[3;5H"
 		printf drawn; read x; printf "\033[99;1Hbye\nafter"; read x' \
@@ -1207,7 +1207,7 @@ prints_lines() {
 	has "$(plain stdout)" 'E[1;3RE[0nE[?1;2cE[>0;0;0c'
 }
 
-@test "I6: a cursor position query sent with the cursor in the last cell returns the terminal size" {
+@test "I6: a cursor position query returns the terminal size if the cursor is in the last cell" {
 	boris
 	start_on_terminal 'stty raw -echo
 		printf "\0337\033[999;999f\033[6n\0338"
@@ -1347,7 +1347,7 @@ sleep_after_lines() {
 	until_seen
 }
 
-@test "W3: the until text does not match the first output that repeats the input" {
+@test "W3: the until text does not match when a program repeats the input for the first time" {
 	boris
 	start_on_terminal 'stty -icanon -echo; printf "> "; head -c 4 >in
 		echo you chose quit; read -t 600 <gate'
@@ -1427,7 +1427,7 @@ waits_for_mark() {
 	waits_for_mark 'echo \u00e9 >begun; read <gate; echo MARK\n' 2
 }
 
-@test "W3: the until text does not match a line typed in two parts" {
+@test "W3: the until text does not match the echo of a line typed in two parts" {
 	boris
 	busy_shell 'PS1="% " bash --norc -i'
 	run_input 'echo x >begun; read <gate; echo MA' '"wait":0'
@@ -1497,7 +1497,7 @@ waits_for_mark() {
 	like "$(plain stdout)" $'*\nMARK\n*'
 }
 
-@test "W3: the until text does not match a redrawn command line that starts with it" {
+@test "W3: the until text does not match a redrawn command line that starts with that text" {
 	boris
 	busy_shell 'MARK() { echo x >begun; read <gate; }
 		export -f MARK; PS1="% " bash --norc -i'
@@ -1521,7 +1521,7 @@ waits_for_mark() {
 	until_seen
 }
 
-@test "W3: the until text matches a line that cat prints after the line is echoed" {
+@test "W3: the until text matches a line that cat prints after the terminal has echoed it" {
 	boris
 	start_on_terminal 'cat'
 	run_input 'READY\n' '"until":"READY"'

@@ -161,7 +161,7 @@ has_note() {
 	[[ $(plain note) == $1 ]]
 }
 
-@test "K2, T7, T8: a queued command that becomes a task but has no directory was not run" {
+@test "K2, T7, T8: a queued command that becomes a task is reported as not run if its directory is missing" {
 	boris --call-limit=1
 	# cat sends the calls in one write, so that they reach the call limit in
 	# the same turn of the event loop.
@@ -234,7 +234,7 @@ has_note() {
 	release 17
 }
 
-@test "K2: a queued edit is applied and answered when it reaches --call-limit" {
+@test "K2: when a queued edit reaches --call-limit, the edit is applied and its result is returned" {
 	boris --call-limit=1 --edit
 	call_bash 'read <never'
 	run_tool edit '{"path":"f","new":"text"}'
@@ -295,7 +295,7 @@ has_note() {
 	answer $first
 }
 
-@test "K2, E11: no note about an unresponsive directory appears for queued commands that become tasks" {
+@test "K2, E11: queued commands that become tasks produce no note about an unresponsive directory" {
 	local i commands=()
 	boris --call-limit=1
 	for i in {1..10}; do
@@ -325,7 +325,7 @@ is_killed() {
 	[ "$(result status)" = '"killed"' ]
 }
 
-@test "K2, T4: kill_pid returns at --call-limit, and the task is still terminated" {
+@test "K2, T4: kill_pid returns when it reaches --call-limit, but boris continues to terminate the task" {
 	use_fast_clock
 	boris --call-limit=2
 	start_task 'trap "" TERM; echo x >mark; while :; do read <never; done'

@@ -251,7 +251,7 @@ is_error() {
 	is "$(result stdout)" '"hi\n"'
 }
 
-@test "M8: after the initialize handshake, tools/call ignores an unknown task parameter" {
+@test "M8: after the initialize handshake, tools/call ignores a parameter named task" {
 	boris
 	ask tools/call '{"name":"bash","arguments":{"command":"echo hi"},"task":{"ttl":60000}}'
 	is "$(result stdout)" '"hi\n"'
@@ -594,7 +594,7 @@ each_schema() {
 	done
 }
 
-@test "M14.14: boris works with the few environment variables that clients pass on" {
+@test "M14.14: boris works with only the few environment variables that clients pass to it" {
 	wrap=(env -i "TEST_MARK=$PWD:" HOME="$HOME" LOGNAME=x PATH="$PATH"
 		SHELL=/bin/sh TERM=xterm USER=x)
 	boris

@@ -118,7 +118,7 @@ written_pieces() {
 	is "$(plain stdout)" abc
 }
 
-@test "O1: CR, CRLF and BS take effect even if they are printed separately" {
+@test "O1: CR, CRLF and BS take effect even if the output arrives in several pieces" {
 	boris
 	print_in_pieces 'abc\r' '\nabcdef\r' x 'y\b\b' z
 	next_piece
@@ -223,7 +223,7 @@ written_pieces() {
 	shows '\303\244\b\360\237\230\200\b\by' 'y '
 }
 
-@test "O1: the tables in t/screen produce the expected text" {
+@test "O1: each row in the tables of t/screen produces the expected text, reply or character width" {
 	[ -x "$HERE/screen" ] || fail "t/screen is not built: make t/screen"
 	is "$("$HERE/screen" | grep '^not ok')" ''
 }
@@ -543,7 +543,7 @@ written_pieces() {
 	has "$(plain stdout)" 'last 2000 of 1000000 lines'
 }
 
-@test "O5: output is saved even if files with the next numbered names already exist" {
+@test "O5: output is saved even if files with similar names already exist" {
 	boris
 	run_bash 'head -c 100000 /dev/zero | tr "\0" a'
 	file=$(plain stdout_file)
@@ -718,7 +718,7 @@ has_raw_file() {
 	isnt "$(result exit_code)" 0
 }
 
-@test "O5: the oldest saved files are removed if a session exceeds four times --save-limit" {
+@test "O5: the oldest saved files are removed if a session's files exceed four times --save-limit" {
 	boris --save-limit=1
 	for i in 1 2 3 4 5 6; do
 		run_bash 'yes abcdefg | head -c 1048576'
@@ -763,7 +763,7 @@ names_file() {
 	has "$(plain "$1")" "; full output: $file"
 }
 
-@test "O5: the saved file of stdout is kept while the result saves stderr" {
+@test "O5: the saved file of a result's stdout is not removed to make room for its stderr" {
 	boris --save-limit=1
 	fill_saved 3
 	run_bash 'yes abcdefg | head -c 1048576; yes abcdefg | head -c 50000 >&2'
@@ -772,7 +772,7 @@ names_file() {
 	is "$(result stderr_file)" ''
 }
 
-@test "O5: the saved file of stderr is kept while the result saves stdout" {
+@test "O5: the saved file of a result's stderr is not removed to make room for its stdout" {
 	boris --save-limit=1
 	fill_saved 3
 	run_bash 'yes abcdefg | head -c 1048576 >&2; yes abcdefg | head -c 50000'
@@ -781,7 +781,7 @@ names_file() {
 	is "$(result stdout_file)" ''
 }
 
-@test "O5: a saved file may be removed after the result that names it was written" {
+@test "O5: a saved file can be removed once the result that names it has been written" {
 	boris --save-limit=1
 	fill_saved 3
 	run_bash 'yes abcdefg | head -c 1048576'
@@ -791,7 +791,7 @@ names_file() {
 	[ ! -e "$file" ]
 }
 
-@test "O5: if a saved file was removed because there are 1,024 files, the result says so" {
+@test "O5: if a saved file was removed because of the limit of 1,024 files, the result says so" {
 	boris
 	start_task "$(as 70000 a)"
 	eventually is_reaped "$pid"
@@ -859,7 +859,7 @@ free_bytes() {
 	is "$(plain stdout) $(plain stderr)" '16777216 '
 }
 
-@test "O5: the oldest saved files are removed before they fill a quarter of the free space" {
+@test "O5: the oldest saved files are removed before the saved files fill a quarter of the free disk space" {
 	in_memory 'tmpfs -o size=32m'
 	boris
 	for i in 1 2 3; do
@@ -873,7 +873,7 @@ free_bytes() {
 	has "$(plain stderr)" 'No such file'
 }
 
-@test "O5: if a saved file was removed because of the free space, the result says so" {
+@test "O5: if a file was removed because saved files filled a quarter of the free space, the result says so" {
 	in_memory 'tmpfs -o size=32m'
 	boris
 	start_task 'yes abcdefg | head -c 6000000'
@@ -1069,7 +1069,7 @@ limited_to() {
 	is "$(plain stdout)" text
 }
 
-@test "O9: the output of a running task can be treated as binary" {
+@test "O9: binary output of a task is recognized as binary while the task is still running" {
 	boris
 	start_task 'head -c 5000 /dev/zero; echo x >1; read <gate'
 	await_output 1
@@ -1124,7 +1124,7 @@ memory_for() {
 	done
 }
 
-@test "O6: writing 20 MB to stderr with progress notifications uses at most 1 MiB of memory" {
+@test "O6: 20 MB of output on stderr with progress notifications uses at most 1 MiB of memory" {
 	needs_plain
 	boris
 	most "$(memory_for 'yes | head -c 20000000 >&2' '{}' \

@@ -90,7 +90,7 @@ not_run() {
 	isnt "$(get result serverInfo version)" ''
 }
 
-@test "P1: commands run in sessions of every protocol version that has a handshake" {
+@test "P1: commands can be run with every protocol version that has a handshake" {
 	for version in $REVISIONS; do
 		start
 		hello $version
@@ -400,7 +400,7 @@ not_run() {
 	is "$(code) $(get id)" '-32700 null'
 }
 
-@test "P3: a parse error message is a single line" {
+@test "P3: the error message about invalid JSON is a single line" {
 	boris
 	send '{'
 	read_reply
@@ -755,7 +755,7 @@ boris_to_fill() {
 	done
 }
 
-@test "P4: text is typed as usual if every optional argument is given an empty value" {
+@test "P4: text is typed into a terminal as usual if every optional argument is given an empty value" {
 	boris_to_fill
 	start_on_terminal cat '"wait":1'
 	for empty in $EMPTY_VALUES; do
@@ -844,7 +844,7 @@ waits_for() {
 	within $(($1 + 1000))
 }
 
-@test "P4: task_output with block: true or a timeout waits" {
+@test "P4: task_output waits if it is given block: true or a timeout" {
 	use_fast_clock
 	boris
 	start_task 'read <gate'
@@ -1856,7 +1856,7 @@ read_rest() {
 	reply=$(grep "^$start" rest)
 }
 
-@test "P10: a command turned into a task can be read even if it ends before the response is sent" {
+@test "P10: if a command turned into a task ends before the response is sent, its result can still be read" {
 	boris --on-timeout=background
 	call_bash 'echo $$ >pid; read <gate; exit 3' '{"timeout":300}'
 	await_file pid
@@ -1878,7 +1878,7 @@ read_rest() {
 	wait $reader
 }
 
-@test "P10, E6: a command turned into a task is terminated if its call is cancelled before the response" {
+@test "P10, E6: a command turned into a task is terminated if its call is cancelled before it is answered" {
 	boris --on-timeout=background --log=log
 	call_bash 'echo $$ >pid; read <never' '{"timeout":300}'
 	await_file pid

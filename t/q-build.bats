@@ -268,7 +268,7 @@ count_lines() {
 		-exec cat {} + | wc -l
 }
 
-@test "Q7: the line counts of code, tests and documents are printed" {
+@test "Q7: the test run prints the line counts of the code, the tests, the manual and the Makefile" {
 	local sources tests
 	sources=$(($(count_lines . '*.[ch]') - $(count_lines t '*.[ch]')))
 	tests=$(count_lines t '*')

@@ -16,7 +16,7 @@ decides() {
 	decides queue
 }
 
-@test "E5: a running command is stopped or becomes a task when its time expires" {
+@test "E5: a running command is terminated or becomes a task when its timeout or call limit is reached" {
 	decides jobs
 }
 

@@ -84,7 +84,7 @@ setup() {
 	"$tables" access-host
 }
 
-@test "H4: access_allows_origin accepts the server's own origin and those on the list" {
+@test "H4: access_allows_origin accepts only the server's own origin and those given to --allow-origin" {
 	"$tables" access-origin
 }
 

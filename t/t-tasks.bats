@@ -451,7 +451,7 @@ without_truncation_line() {
 	is "$(result stdout_chars)" "$(seq 20000 | wc -c | tr -d ' ')"
 }
 
-@test "T3: the truncate and limit arguments of the starting call do not apply while the task is running" {
+@test "T3: a call's truncate and limit arguments do not apply while the task that it started is running" {
 	boris
 	for more in '"truncate":"head"' '"truncate":"tail"' '"truncate":"both"' \
 	            '"limit":100000'; do
@@ -521,7 +521,7 @@ without_truncation_line() {
 	shows_end_of_seq 2000
 }
 
-@test "T3: the saved file contains output that is no longer kept in memory" {
+@test "T3: task output that is no longer kept in memory is still in the saved file" {
 	boris
 	for how in head tail both; do
 		start_task 'yes é | head -n 90000 | tr -d "\n"; echo'
@@ -602,7 +602,7 @@ without_truncation_line() {
 	is "$(result status)" '"running"'
 }
 
-@test "T3: task_output returns a running task when its wait expires" {
+@test "T3: task_output reports that the task is still running when the wait expires" {
 	boris
 	start_task 'read <gate'
 	start_timer
@@ -964,7 +964,7 @@ trap_sigterm() {
 
 # --- T6, P6: tasks with much output
 
-@test "T6: a task can print any amount of output before it is read" {
+@test "T6: a task can print megabytes of output before any of it is read" {
 	boris
 	task_at_gate 'seq 400000 | tee copy; head -c 1000000 /dev/zero | tr "\0" b >&2'
 	read_task
@@ -981,7 +981,7 @@ trap_sigterm() {
 	cmp copy "$(plain stdout_file)"
 }
 
-@test "T6: ten tasks with 8 MB of output each use at most 5.7 MiB of memory in total" {
+@test "T6: the output of ten tasks that print 8 MB each uses at most 5.7 MiB of memory" {
 	needs_plain
 	boris
 	run_bash true
@@ -1211,7 +1211,7 @@ trap_sigterm() {
 	has "$(text)" 'completed'
 }
 
-@test "T7: a list that waits returns when a task ends, even if another call reads the task" {
+@test "T7: a call that waits for any task returns when one ends, even if another call reads its result" {
 	boris
 	start_task 'read <never'
 	start_task 'read <gate'
@@ -1229,7 +1229,7 @@ trap_sigterm() {
 	lacks "$(text)" "$task"
 }
 
-@test "T7: a list that waits returns when kill_pid has terminated a task" {
+@test "T7: a call that waits for any task returns when kill_pid has terminated one" {
 	boris
 	start_task 'read <never'
 	start_task 'trap "echo x >mark; read <gate; exit" TERM; echo x >begun
@@ -1352,7 +1352,7 @@ error_reports_end() {
 	error_reports_end 'nothing was done: cannot write the log*'
 }
 
-@test "T8: an error about input for a task without a terminal notes that another task has ended" {
+@test "T8: the error about input for a task without a terminal says that another task has ended" {
 	boris
 	start_task 'read <gate'
 	reader=$task

@@ -55,7 +55,7 @@ finish() {
 
 # --- W1: progress notifications
 
-@test "W1: the progress of a queued call with an absolute cwd says what it is waiting for" {
+@test "W1: progress notifications for a queued call with an absolute cwd say what the call waits for" {
 	use_fast_clock
 	boris
 	for i in {1..16}; do
@@ -110,7 +110,7 @@ hold_shell() {
 	answer
 }
 
-@test "W1: a call's progress does not restart when the call leaves the queue" {
+@test "W1: a call's progress value is not reset when the call leaves the queue" {
 	use_fast_clock
 	boris
 	hold_shell
@@ -294,7 +294,7 @@ has_heartbeat() {
 	done
 }
 
-@test "W2: task_output with new: true returns all output after run_in_background without a wait" {
+@test "W2: after run_in_background without a wait, task_output with new: true returns all output" {
 	boris
 	for wait in '' ',"wait":0' ',"wait":null'; do
 		rm -f a
@@ -328,7 +328,7 @@ has_heartbeat() {
 	done
 }
 
-@test "W2: task_output with new: true returns all output after a run_in_background call is cancelled" {
+@test "W2: after a run_in_background call is cancelled, task_output with new: true returns all output" {
 	boris
 	start_waiting 'echo one; echo x >a; read <gate' '"wait":60000'
 	start=$id
@@ -377,7 +377,7 @@ has_heartbeat() {
 	is "$(result status) $(result stdout)" '"running" "one\n"'
 }
 
-@test "W2: with new: true and an until text, a wait does not end on output without that text" {
+@test "W2: with new: true and an until text, output without that text does not end a wait" {
 	boris
 	start_timer
 	start_task 'echo one; read <gate'
@@ -459,7 +459,7 @@ waits_30_s() {
 	is "$(result status) $(get result isError)" '"running" false'
 }
 
-@test "W2: task_output with an until text but no wait waits for 30 s" {
+@test "W2: task_output with an until text waits for 30 s if no wait is given" {
 	use_fast_clock
 	boris
 	start_task 'read <gate'
@@ -468,7 +468,7 @@ waits_30_s() {
 	waits_30_s
 }
 
-@test "W2: run_in_background with an until text but no wait waits for 30 s" {
+@test "W2: run_in_background with an until text waits for 30 s if no wait is given" {
 	use_fast_clock
 	boris
 	start_timer
@@ -693,7 +693,7 @@ is_read_already() {
 	is_read_already ready
 }
 
-@test "W3: the until text matches text that is printed again" {
+@test "W3: the until text matches if text that was returned before is printed again" {
 	boris
 	task_at_gate 'echo ready' 'echo ready; read <gate'
 	read_task

@@ -73,7 +73,7 @@ inode() {
 	lacks "$(get result tools 0 description)" 'cat >'
 }
 
-@test "P4: bash rejects an argument that belongs to edit as unknown" {
+@test "P4: bash rejects an argument of edit as unknown" {
 	boris
 	run_bash true '{"path":"f"}'
 	is_tool_error 'unknown argument "path"; *'
@@ -714,7 +714,7 @@ boris_with_slow_disk() {
 	boris --edit
 }
 
-@test "X3: a line appended just before a file is overwritten is not lost" {
+@test "X3: if a line is appended just before an edit overwrites the file, the line is not lost" {
 	for new in longer s six; do
 		boris_with_slow_disk
 		printf '%s\n' a old end >f
@@ -999,7 +999,7 @@ in_fifth_read() {
 	[ "$(grep -c 'pread64(' trace)" = 5 ]
 }
 
-@test "X6: text appended just before an edit shortens a file is not lost" {
+@test "X6: if text is appended just before an edit shortens the file, the text is not lost" {
 	tampered -P f pread64:delay_exit=500000:when=5
 	printf 'one\ntwo\n' >f
 	ln f g
