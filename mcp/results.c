@@ -761,7 +761,7 @@ line_max(const struct result *r)
 {
 	int64_t left = r->caller->bytes - LIST_END - (int64_t)r->text.len -
 	    (int64_t)r->notes.len;
-	int lines = 1;  /* 1 for the last line, which may report the number of
+	int lines = 2;  /* 2 for the last lines, which may report the numbers of
 	                 * waiting calls */
 	const struct job *running = NULL;
 	struct job *job = NULL;
@@ -846,13 +846,14 @@ list_tasks(struct result *r, bool running)
 }
 
 /* Appends a line of at most `max` bytes for each foreground command, and the
- * number of calls waiting for these commands to end (T7). */
+ * number of calls that are waiting (T7). */
 static void
 list_foreground(struct result *r, size_t max)
 {
 	const struct session *s = r->session;
 	const struct job *job = NULL;
 	struct buf line = { NULL, 0, 0 };
+	int queued = s->waiting - s->waiting_parallel;
 	double time;
 
 	while ((job = session_next_running(s, job)) != NULL) {
@@ -860,15 +861,15 @@ list_foreground(struct result *r, size_t max)
 		buf_fmt(&line, "running in the foreground: %-.*s",
 		    SHOWN(&job->exec.text));
 		cut_line(&line, 0, max - FOREGROUND_END);
-		if (job->parallel)
-			buf_fmt(&r->text, "\n%s, for %.1f s", buf_text(&line),
-			    time);
-		else
-			buf_fmt(&r->text, "\n%s, for %.1f s; calls waiting "
-			    "for it: %d", buf_text(&line), time,
-			    s->waiting - s->waiting_parallel);
+		buf_fmt(&r->text, "\n%s, for %.1f s", buf_text(&line), time);
+		if (!job->parallel) {
+			buf_fmt(&r->text, "; calls waiting for it: %d", queued);
+			queued = 0;
+		}
 		buf_free(&line);
 	}
+	if (queued > 0)
+		buf_fmt(&r->text, "\ncalls in the queue: %d", queued);
 	if (s->waiting_parallel > 0)
 		buf_fmt(&r->text, "\ncalls waiting for a command with an "
 		    "absolute cwd to end: %d", s->waiting_parallel);

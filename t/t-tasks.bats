@@ -1281,6 +1281,22 @@ trap_sigterm() {
 	answer $last
 }
 
+@test "T7: the task list shows the length of the queue while an edit is waiting for a lock" {
+	needs flock
+	needs_linux_parts
+	boris --edit
+	echo a >f
+	exec 5<f
+	flock 5
+	call edit '{"path":"'"$PWD"'/f","old":"a","new":"b"}'
+	call_bash true
+	last=$id
+	list_tasks
+	has "$(text)" 'calls in the queue: 2'
+	exec 5<&-
+	answer $last
+}
+
 # --- T8: notes about tasks that have ended
 
 # reports_end: Fails if the result has no note about the end of $task.
