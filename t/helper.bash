@@ -12,12 +12,13 @@
 #	BORIS_SLOW  a factor for all time limits, for slow machines; default: 1
 #	BORIS_REAL  if not empty, no test uses the fast clock (see `use_fast_clock`); the
 #	            fast clock is not used either if BORIS is set
+#	BORIS_TESTS the directory t; default: the directory of the test file
 #
 # File descriptors: 6 is the gate, 7 writes to the server, 8 reads from the
 # server, and 9 is a FIFO that never has data.
 # shellcheck shell=bash disable=SC2015,SC2034,SC2119,SC2120
 
-HERE=$BATS_TEST_DIRNAME REAL=${BORIS_REAL-}${BORIS-}
+HERE=${BORIS_TESTS:-$BATS_TEST_DIRNAME} REAL=${BORIS_REAL-}${BORIS-}
 case ${BORIS:=$HERE/../boris} in
 /*) ;;
 *) BORIS=$PWD/$BORIS ;;

@@ -4,7 +4,7 @@
 # Runs the tables of t/tables.c, which test modules without starting a process.
 
 setup() {
-	tables=$BATS_TEST_DIRNAME/tables
+	tables=${BORIS_TESTS:-$BATS_TEST_DIRNAME}/tables
 	[ -x "$tables" ] || skip 'needs t/tables: make t/tables'
 }
 
