@@ -435,8 +435,9 @@ text() {
 # result_kind: Prints `data` if $reply has structured content or an output schema, and
 # `text` otherwise.
 result_kind() {
-	[[ $reply == *@(structuredContent|outputSchema)* ]] && echo data ||
-		echo text
+	# An alternative in the pattern would make the match quadratic.
+	[[ $reply == *structuredContent* || $reply == *outputSchema* ]] &&
+		echo data || echo text
 }
 
 # code: Prints the code of the JSON-RPC error.

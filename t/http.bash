@@ -263,7 +263,8 @@ read_event() {
 			read_chunk "$1" || return
 		done
 		row=${unparsed[$1]%%$'\n'*}
-		unparsed[$1]=${unparsed[$1]#*$'\n'}
+		# Removing a pattern would take quadratic time.
+		unparsed[$1]=${unparsed[$1]:${#row}+1}
 		case $row in
 		:*) comments=$((comments + 1)) ;;
 		data:\ *)
