@@ -739,10 +739,8 @@ fill_responses() {
 	# boris rejects the command when the first one ends.
 	eventually is_reaped "$(<first)"
 	cancel_by_timeout $rejected
-	for id in "${fillers[@]}" $first; do
-		answer $id
-		grep -o 'your call timed out[^"]*' <<<"$reply" >>notes || :
-	done
+	# head reads the long responses faster than `answer`.
+	timeout $((20 * SLOW)) head -n $((${#fillers[@]} + 1)) <&8 >>heard
 	run_bash true
 	plain note >>notes || :
 	has "$(<notes)" "$GIVEN_UP was not run: touch ran"

@@ -812,7 +812,7 @@ is_read_already() {
 	almost=$(printf 'a%.0s' {1..999})b
 	start_task "yes a | tr -d '\\n'"
 	for i in {1..200}; do
-		wait_for_task '"until":"'"$almost"'"'
+		wait_for_task '"limit":200,"until":"'"$almost"'"'
 	done
 	start_timer
 	ask ping
