@@ -92,8 +92,10 @@ t/boris-fast: boris base/io.c
 	$(COMPILE) -DCLOCK_FACTOR=10 $$LDFLAGS -o $@ base/io.c $(MOST)
 
 REPLY = json.o base/buf.o base/fmt.o base/text.o base/message.o
+# The tests run t/reply 12,000 times. If it is static, it starts faster.
 t/reply: t/reply.c $(REPLY)
-	$(COMPILE) $$LDFLAGS -o $@ t/reply.c $(REPLY)
+	@. ./flags; link() { $$CC $(NEEDS) $$CFLAGS $$CPPFLAGS $$LDFLAGS "$$@" \
+	    -o $@ t/reply.c $(REPLY); }; link -static 2>/dev/null || link
 
 # Table tests of modules that start no processes
 TABLED = $(REPLY) transport/access.o transport/httpmsg.o run/mounts.o base/io.o
