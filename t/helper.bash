@@ -24,6 +24,7 @@ case ${BORIS:=$HERE/../boris} in
 *) BORIS=$PWD/$BORIS ;;
 esac
 WRAP=${BORIS_WRAP-} SLOW=${BORIS_SLOW:-1}
+PARENT=$BATS_RUN_TMPDIR/t # directory of the directories of all tests
 
 HELLO='{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
 META='"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"}'
@@ -31,6 +32,7 @@ META='"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextpro
 wrap=()              # command that runs the server of one test (unshare, strace)
 server=''            # process id of the server
 left=''              # not empty after the server has exited
+remaining=''         # process that `has_no_processes` has found
 declare -gA early=() # responses received before the test read them, by id
 notices=()           # notifications received while waiting for a response
 calls=0 id=0 reply='' task='' pid='' status='' began=0
@@ -43,9 +45,21 @@ setup_file() {
 	[ -x "$BORIS" ] || fail "no boris to test at $BORIS: make"
 }
 
+# make_directories: Makes the directories of this test and of the next 31 tests.
+# Making them one by one would start two programs for each test.
+make_directories() {
+	local i directories=()
+	for ((i = 0; i < 32; i++)); do
+		directories+=("$PARENT/$((BATS_SUITE_TEST_NUMBER + i))")
+	done
+	mkdir -p "${directories[@]/%//tmp}" &&
+		mkfifo "${directories[@]/%//gate}" "${directories[@]/%//never}" \
+			"${directories[@]/%//to}" "${directories[@]/%//from}"
+}
+
 # setup: Prepares the test's directory, its FIFOs and its environment.
 setup() {
-	local name
+	local name directory=$PARENT/$BATS_SUITE_TEST_NUMBER
 	# Trace only the test itself. bats would trace each command of the
 	# helper functions too, which takes longer than most of them run.
 	set +T
@@ -54,9 +68,8 @@ setup() {
 		[ "$name" = BORIS ] || unset "$name"
 	done
 	export LC_ALL=C
-	cd "$BATS_TEST_TMPDIR" && cd -P . || return
-	mkdir tmp
-	mkfifo gate never to from
+	[ -d "$directory" ] || make_directories
+	cd "$directory" && cd -P . || return
 	: >heard
 	exec 6<>gate 9<>never
 }
@@ -68,15 +81,16 @@ teardown() {
 	local bad=0
 	if [ -n "$server" ] && [ -z "$left" ]; then
 		stop_server || bad=1
-		is "exit status $status: $(<err)" 'exit status 0: ' || bad=1
+		[ "$status" = 0 ] && [ ! -s err ] ||
+			fail "exit status $status: $(<err)" || bad=1
 	fi
 	if [ "$status" = 99 ] || { [ -s err ] &&
 	    grep -q 'Sanitizer\|runtime error:' err; }; then
 		fail "exit status $status: $(<err)" || bad=1
 	fi
-	kill_processes_left || bad=1
+	"$HERE/reply" -c "TEST_MARK=$PWD:" <heard ||
+		{ kill_processes_left || :; bad=1; }
 	! compgen -G 'tmp/*' >&2 || bad=1
-	[ ! -s heard ] || "$HERE/reply" -c <heard || bad=1
 	return $bad
 }
 
@@ -616,18 +630,22 @@ has_exited() {
 
 # await_exit: Waits until the server has exited. Sets $status.
 await_exit() {
-	# Read the remaining output, so that the server can write it and exit.
-	cat <&8 >>heard 2>/dev/null 7>&- &
-	local reader=$!
+	local byte='' reader=''
+	# Usually, the server exits without output, which ends this read.
+	if IFS= read -rd '' -t $((10 * SLOW)) -n 1 -u 8 byte 2>/dev/null; then
+		# Read all output, so that the server can write it and exit.
+		{ printf %b "${byte:-\\0}"; cat <&8; } >>heard 7>&- &
+		reader=$!
+	fi
 	if eventually has_exited; then
 		status=0
 		wait "$server" || status=$?
 	else
 		kill -9 "$server" && wait "$server" 2>/dev/null || :
-		kill $reader 2>/dev/null || :
+		[ -z "$reader" ] || kill "$reader" 2>/dev/null || :
 		status=stuck
 	fi
-	wait $reader || :
+	[ -z "$reader" ] || wait "$reader" || :
 	exec 7>&- 8<&-
 	left=1
 	[ $status != stuck ]
@@ -656,18 +674,19 @@ unanswered() {
 	! answered "$1" || fail "answered: $1"
 }
 
-# processes_left: Prints the /proc files of the processes that this test's server
-# started. The exit status of grep is ignored, because grep returns 2 if it
-# cannot read one of the files.
+# processes_left: Prints the ids of the processes that this test's server
+# started. Fails if there are none.
 processes_left() {
-	local found
-	found=$(grep -lsF "TEST_MARK=$PWD:" /proc/[0-9]*/environ 2>/dev/null) || :
-	[ -n "$found" ] && echo "$found"
+	"$HERE/reply" -p "TEST_MARK=$PWD:"
 }
 
 # has_no_processes: Succeeds if no process that this test's server started exists.
 has_no_processes() {
-	! processes_left >/dev/null
+	# A search takes longer than a check of a process that was found before.
+	[ -z "$remaining" ] || is_gone "$remaining" || return
+	remaining=$(processes_left) || return 0
+	remaining=${remaining%%$'\n'*}
+	return 1
 }
 
 # kill_processes_left: Fails if a process that this test's server started still exists.
@@ -675,7 +694,6 @@ has_no_processes() {
 kill_processes_left() {
 	local found
 	found=$(processes_left) || return 0
-	found=$(tr -dc '0-9\n' <<<"$found")
 	# shellcheck disable=SC2086
 	ps -o pid,ppid,stat,args -p "${found//$'\n'/,}" >&2 || :
 	# shellcheck disable=SC2086
@@ -697,6 +715,12 @@ run_in_shell() {
 	echo $code
 }
 
+# same_text FILE WANTED: Fails and prints both files if their contents differ.
+same_text() {
+	cmp -s "$1" "$2" ||
+		fail "is:        $(<"$1")"$'\n'"should be: $(<"$2")"
+}
+
 # matches_shell COMMAND: Fails if boris returns another exit code, stdout or
 # stderr than the shell itself.
 matches_shell() {
@@ -706,8 +730,7 @@ matches_shell() {
 	plain stdout >got.out
 	plain stderr >got.err
 	is "$(result exit_code)" "$want" &&
-		is "$(cat got.out; echo .)" "$(cat want.out; echo .)" &&
-		is "$(cat got.err; echo .)" "$(cat want.err; echo .)"
+		same_text got.out want.out && same_text got.err want.err
 }
 
 # without_bash [SHELL]: Makes the test's server run in a root directory without

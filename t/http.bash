@@ -12,6 +12,7 @@
 load helper
 
 port=0
+address=''   # URL of the server, without its path
 declare -gA descriptor_of=() # file descriptor of a connection
 declare -gA session_of=()    # Mcp-Session-Id of a connection
 declare -gA unparsed=()      # text of a stream that was read, but not parsed yet
@@ -31,17 +32,29 @@ JSON='Content-Type: application/json'
 # not listen
 start_http() {
 	rm -f err # the messages of an earlier server
-	start --transport=http --port=0 "$@" && eventually listens_or_exited ||
-		return
-	port=$(sed -n 's|^boris: listening on \(http://.*\)/mcp$|\1|p' err)
-	[ -n "$port" ] || return
-	port=${port##*[:/]}
+	start --transport=http --port=0 "$@" && eventually listens_or_exited &&
+		find_address || return
+	port=${address##*[:/]}
 	[[ $port == [0-9]* && $port != *.* ]] || port=80
+}
+
+# find_address: sets $address to the URL of the server, without its path; fails
+# if the server has not printed it
+find_address() {
+	local row
+	while IFS= read -r row; do
+		if [[ $row == 'boris: listening on http://'*/mcp ]]; then
+			address=${row#boris: listening on }
+			address=${address%/mcp}
+			return
+		fi
+	done 2>/dev/null <err
+	return 1
 }
 
 # listens_or_exited: the server listens, or has exited
 listens_or_exited() {
-	grep -qs '^boris: listening on' err || has_exited
+	find_address || has_exited
 }
 
 # stop_server: stops the server by a signal, and waits; sets $status
@@ -54,8 +67,14 @@ stop_server() {
 # expect_only_listening: removes the usual messages from stderr, because teardown
 # fails if there are any
 expect_only_listening() {
-	grep -v '^boris: \(listening on\|generated token:\) ' err >others || :
-	mv others err
+	local row others=''
+	while IFS= read -r row || [ -n "$row" ]; do
+		case $row in
+		'boris: listening on '* | 'boris: generated token: '*) ;;
+		*) others+=$row$'\n' ;;
+		esac
+	done <err
+	printf %s "$others" >err
 }
 
 # fails_to_start STATUS ARGS...: boris exits with this status and prints one line

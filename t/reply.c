@@ -2,7 +2,8 @@
 /* reply: reads the output of boris, for the tests.
  *
  *	reply [-l] [-v | -s | -n | -k] [STEP ...] <JSON
- *	reply -c <LINES
+ *	reply -c VARIABLE <LINES
+ *	reply -p VARIABLE
  *	reply -1 SECONDS <LINES
  *
  * Each STEP is the name of a member or the index of an element. Prints the
@@ -17,10 +18,15 @@
  *	-l  read each line on its own, and print an empty line if the path does
  *	    not exist
  *	-c  print each complete line that violates the protocol, and the reason
- *	    (C3, B6)
+ *	    (C3, B6), and exit with status 1 if there are any or if -p would
+ *	    print a process
+ *	-p  print the ids of the processes whose environment has a VARIABLE that
+ *	    starts like this; exit with status 1 if there are none
  *	-1  read one line within SECONDS, and leave the following bytes in the
  *	    pipe */
 #define _POSIX_C_SOURCE 200809L
+#include <ctype.h>
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -303,16 +309,75 @@ each_line(const struct buf *in, char option, char **steps)
 	return status;
 }
 
+/* -- Processes --------------------------------------------------------- */
+
+static void
+read_all(FILE *file, struct buf *to)
+{
+	char bytes[65536];
+	size_t n;
+
+	while ((n = fread(bytes, 1, sizeof(bytes), file)) > 0)
+		buf_put(to, bytes, n);
+}
+
+/* Returns whether the environment of the process has a variable that starts
+ * with the text. */
+static bool
+has_variable(const char *pid, const char *start)
+{
+	char path[300];
+	struct buf environment = {0};
+	size_t at = 0;
+	bool found = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%s/environ", pid);
+	file = fopen(path, "r");
+	if (file == NULL)
+		return false;
+	read_all(file, &environment);
+	fclose(file);
+	buf_putc(&environment, '\0');
+	while (!found && at < environment.len) {
+		found = strncmp(environment.data + at, start,
+		    strlen(start)) == 0;
+		at += strlen(environment.data + at) + 1;
+	}
+	buf_free(&environment);
+	return found;
+}
+
+/* Prints the ids of the processes that have the variable. Returns whether there
+ * are any. */
+static bool
+print_processes(const char *start)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	bool any = false;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		if (!isdigit((unsigned char)*entry->d_name) ||
+		    !has_variable(entry->d_name, start))
+			continue;
+		puts(entry->d_name);
+		any = true;
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return any;
+}
+
 int
 main(int argc, char *argv[])
 {
 	struct buf in = {0};
-	char bytes[65536], option = 0;
+	char byte, option = 0;
 	bool lines = false;
 	int c, status;
-	size_t n;
 
-	while ((c = getopt(argc, argv, "lvsnkc1")) != -1) {
+	while ((c = getopt(argc, argv, "lvsnkcp1")) != -1) {
 		lines = lines || c == 'l' || c == 'c';
 		if (c != 'l')
 			option = (char)c;
@@ -321,14 +386,17 @@ main(int argc, char *argv[])
 		/* Read single bytes, since bytes cannot be put back into a
 		 * pipe. */
 		alarm((unsigned)atoi(argv[optind]));
-		while ((c = (int)read(0, bytes, 1)) == 1 && *bytes != '\n')
-			putchar(*bytes);
+		while ((c = (int)read(0, &byte, 1)) == 1 && byte != '\n')
+			putchar(byte);
 		return c != 1;
 	}
-	while ((n = fread(bytes, 1, sizeof(bytes), stdin)) > 0)
-		buf_put(&in, bytes, n);
+	if (option == 'p')
+		return !print_processes(argv[optind]);
+	read_all(stdin, &in);
 	status = lines ? each_line(&in, option, argv + optind) :
 	    read_text(in.data, in.len, option, argv + optind);
 	buf_free(&in);
+	if (option == 'c' && print_processes(argv[optind]))
+		status = 1;
 	return status;
 }
