@@ -1438,6 +1438,8 @@ struct shown {
 	int64_t lines;
 	int64_t chars;  /* number of characters in the stream if `text` is
 	                 * truncated; otherwise, -1 */
+	bool only_screen;  /* whether `text` is the screen on which the stream
+	                    * has ended, without the stream's text */
 };
 
 /* Sets s->text to the output of a stream, truncated to the given bounds. */
@@ -1446,10 +1448,15 @@ show_stream(const struct result *r, struct shown *s,
             const struct output_bounds *bounds)
 {
 	bool only_new = r->reads_task && r->request->only_new;
+	const struct output_cursor *seen = only_new ? &s->stream->seen : NULL;
+	struct output *stream = s->stream->text;
 
 	buf_free(&s->text);
-	s->chars = output_show(s->stream->text, only_new ? &s->stream->seen
-	    : NULL, bounds, s->name, &s->text);
+	if (s->only_screen)
+		s->chars = output_show_screen(stream, seen, bounds, s->name,
+		    &s->text);
+	else
+		s->chars = output_show(stream, seen, bounds, s->name, &s->text);
 	s->lines = buf_lines(s->text.data, s->text.len);
 }
 
@@ -1522,11 +1529,11 @@ put_truncated_data(struct buf *data, const struct shown s[2])
 {
 	if (s[0].chars >= 0)
 		json_put_number(data, "stdout_chars", s[0].chars);
-	if (s[1].chars >= 0)
+	if (s[1].chars >= 0 && !s[1].only_screen)
 		json_put_number(data, "stderr_chars", s[1].chars);
 	if (s[0].chars >= 0)
 		json_put(data, "stdout_file", output_file(s[0].stream->text));
-	if (s[1].chars >= 0)
+	if (s[1].chars >= 0 && !s[1].only_screen)
 		json_put(data, "stderr_file", output_file(s[1].stream->text));
 }
 
@@ -1544,14 +1551,19 @@ put_output(struct result *r)
 
 	if (output_is_screen(r->job->out.text))
 		s[0].name = "screen";
+	/* A terminal has no stderr, so its place is free for the screen. */
+	if (output_ended_in_screen(r->job->out.text))
+		s[1] = (struct shown){ .name = "screen", .only_screen = true,
+		    .stream = &r->job->out };
 	/* Saving one stream must not remove the other stream's file, because
 	 * this result may name both files. */
 	output_hold_file(r->job->out.text);
 	output_hold_file(r->job->err.text);
 	show_streams(r, s);
 	for (i = 0; i < 2; i++) {
-		json_put_bytes(&r->data, s[i].name, s[i].text.data,
-		    s[i].text.len);
+		if (s[i].text.len > 0 || !s[i].only_screen)
+			json_put_bytes(&r->data, s[i].name, s[i].text.data,
+			    s[i].text.len);
 		if (s[i].text.len == 0)
 			continue;
 		buf_end_line(&r->text);

@@ -194,7 +194,13 @@ output_has_ended(const struct output *o)
 bool
 output_is_screen(const struct output *o)
 {
-	return screen_is_full_screen(o->kept.screen);
+	return !o->ended && screen_is_full_screen(o->kept.screen);
+}
+
+bool
+output_ended_in_screen(const struct output *o)
+{
+	return o->ended && screen_is_alternate(o->kept.screen);
 }
 
 struct buf *
@@ -564,6 +570,25 @@ show_region(const struct output *o, const struct region *r,
 }
 
 int64_t
+output_show_screen(struct output *o, const struct output_cursor *c,
+                   const struct output_bounds *bounds, const char *name,
+                   struct buf *b)
+{
+	int64_t chars = complete;
+	struct cut cut = choose_cut(o, bounds);
+	struct buf drawn = { NULL, 0, 0 };
+	struct region r;
+
+	if (c != NULL && !unread_has_new_screen(&o->kept, c))
+		return chars;
+	r = screen_region(o, &drawn);
+	if (r.at < r.end)
+		chars = show_region(o, &r, &cut, name, b);
+	buf_free(&drawn);
+	return chars;
+}
+
+int64_t
 output_show(struct output *o, const struct output_cursor *c,
             const struct output_bounds *bounds, const char *name, struct buf *b)
 {
@@ -574,13 +599,13 @@ output_show(struct output *o, const struct output_cursor *c,
 	struct extent text;
 	struct region r;
 
+	if (output_is_screen(o))
+		return output_show_screen(o, c, bounds, name, b);
 	kept_update(&o->kept);
 	tail.mode = TRUNCATE_TAIL;
 	text = text_region(o).size;
-	if (c != NULL && !output_has_new_to_show(o, c)) {
+	if (c != NULL && !output_has_new(o, c)) {
 		return chars;
-	} else if (screen_is_full_screen(o->kept.screen)) {
-		r = screen_region(o, &drawn);
 	} else if (c == NULL) {
 		r = text_region(o);
 	} else {

@@ -49,9 +49,13 @@ void output_end(struct output *);
 /* Returns whether output_end() has been called. */
 bool output_has_ended(const struct output *);
 
-/* Returns whether the program is a full-screen program rather than one that
- * prints lines (I6). */
+/* Returns whether a full-screen program, rather than one that prints lines, is
+ * running on the terminal (I6). Returns false once the stream has ended. */
 bool output_is_screen(const struct output *);
+
+/* Returns whether the stream has ended while the alternate screen was active.
+ * The stream's text then lacks the rows of this screen (I6 i). */
+bool output_ended_in_screen(const struct output *);
 
 /* Returns the terminal's replies to queries from the program. The caller must
  * send the replies to the program and empty the buffer. */
@@ -104,7 +108,7 @@ void output_mark_read(struct output *, struct output_cursor *);
  * for a full-screen program, only the rows on its screen. */
 void output_mark_shown(struct output *, struct output_cursor *);
 
-/* Appends the text to the buffer. If the program uses the full screen, appends
+/* Appends the text to the buffer. If output_is_screen() returns true, appends
  * the current screen instead. With a cursor, appends only unread text, or
  * nothing if all text has been read. Truncates text that is longer than the
  * bounds, and saves the complete text to a file. `name` is the stream's name in
@@ -115,6 +119,13 @@ void output_mark_shown(struct output *, struct output_cursor *);
 int64_t output_show(struct output *, const struct output_cursor *,
                     const struct output_bounds *, const char *name,
                     struct buf *);
+
+/* Appends the current screen to the buffer, or nothing if a cursor is given and
+ * the screen has not changed since the reader read it. Truncates the screen as
+ * output_show() does, and returns the same values. */
+int64_t output_show_screen(struct output *, const struct output_cursor *,
+                           const struct output_bounds *, const char *name,
+                           struct buf *);
 
 /* Returns the path of the stream's saved file, or NULL if nothing was saved to
  * a file. The stream owns the path. The path is valid until another stream is

@@ -1160,6 +1160,28 @@ start_stubborn_tasks() {
 	lacks "$(plain stdout)" drawn
 }
 
+@test "I6: the result of a full-screen program that ends contains the text printed before it started" {
+	boris
+	start_on_terminal 'stty -echo; echo before; printf "\033[H\033[J\033[3;5H"
+		printf drawn; read x; printf "\033[5;1Hbye"' '"until":"drawn"'
+	lacks "$(plain screen)" before
+	run_input '\n' '"wait":20000,"until":"never"'
+	is "$(result status)" '"completed"'
+	like "$(plain stdout)" $'before\n*bye'
+	lacks "$(plain stdout)" drawn
+}
+
+@test "I6: if a program ends on the alternate screen, its result contains the text and the screen" {
+	boris
+	start_on_terminal 'stty -echo; echo before; printf "\033[?1049h\033[Hdrawn"
+		read x; printf " again"' '"until":"drawn"'
+	is "$(plain stdout)" ''
+	run_input '\n' '"wait":20000,"until":"never"'
+	is "$(result status)" '"completed"'
+	is "$(plain stdout)" before
+	is "$(plain screen)" 'drawn again'
+}
+
 # prints_lines BYTES: Fails if a program that prints BYTES (with the escapes of
 # printf) counts as a full-screen program.
 prints_lines() {
