@@ -545,14 +545,16 @@ erase_in_row(struct screen *s, int part)
 		erase_cells(s, r, 0, s->columns);
 }
 
-/* Excludes the rows below the cursor, which are blank, from the stream's
- * text. */
+/* Excludes the rows below the cursor, which are blank, from the stream's text.
+ * The cursor's row becomes the last row, so text added to it does not count as
+ * a rewrite anymore. Readers that have read the removed rows would miss this
+ * text unless the row itself is marked as rewritten. */
 static void
 drop_rows_below(struct screen *s)
 {
 	if (!is_main(s) || s->last_line <= s->cursor.y)
 		return;
-	mark_rows(s, s->cursor.y + 1, s->last_line);
+	mark_rows(s, s->cursor.y, s->last_line);
 	s->last_line = s->cursor.y;
 }
 

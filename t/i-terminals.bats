@@ -1212,6 +1212,16 @@ prints_lines() {
 	is "$(plain stdout)" again
 }
 
+@test "T3: text appended to a row after the rows below it are erased counts as new output" {
+	boris
+	start_on_terminal 'stty -echo; printf "Deploy to: \n  staging\n  last"
+		read x; printf "\033[2A\033[12G\033[Jproduction\nend"; read x' \
+		'"until":"last"'
+	run_input '\n' '"until":"production"'
+	until_seen
+	is "$(plain stdout)" $'Deploy to: production\nend'
+}
+
 @test "I6: each of several nested progress bars is shown as a single line" {
 	boris
 	start_on_terminal 'for i in 1 2 3; do
