@@ -269,6 +269,10 @@ scroll_up(struct screen *s, bool newline)
 {
 	bool entire = s->top == 0 && s->bottom == s->height - 1;
 
+	/* Below the top of the screen, the row's number changes when it becomes
+	 * final, because it moves above the rows outside the region. */
+	if (s->top > 0)
+		mark_rewritten(s, &s->rows[s->top]);
 	if (is_main(s))
 		finish_row(s, &s->rows[s->top], newline);
 	rotate_up(s, s->top, s->bottom);

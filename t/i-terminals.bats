@@ -1222,6 +1222,14 @@ prints_lines() {
 	is "$(plain stdout)" $'Deploy to: production\nend'
 }
 
+@test "T3: a line that scrolls off a region below the top of the screen counts as new output" {
+	boris
+	start_on_terminal 'stty -echo; printf "1st\n2nd\n\033[3;8r\033[3;1H"
+		read x; echo first; seq 12; read x' '"until":"2nd"'
+	run_input '\n' '"until":"12"'
+	has "$(plain stdout)" $'first\n'
+}
+
 @test "I6: each of several nested progress bars is shown as a single line" {
 	boris
 	start_on_terminal 'for i in 1 2 3; do
