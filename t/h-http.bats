@@ -2255,6 +2255,31 @@ fill_connections() {
 	done
 }
 
+@test "H8: a rejected connection that stays open does not make room for another one" {
+	start_http --token=secret
+	fill_connections secret
+	for i in {1..5}; do
+		connect x$i
+		send_http x$i GET /health
+		read_response x$i
+		is "$i: $http $(header Connection)" "$i: 503 close"
+	done
+	is_closed x1
+}
+
+@test "H8: a connection after its last response makes room before an unauthenticated one does" {
+	start_http --token=secret
+	fill_connections secret
+	request_http p3 GET /mcp 'Authorization: Bearer guess'
+	is "$http" 401
+	request_http p5 GET /mcp 'Authorization: Bearer secret' 'Connection: close'
+	is "$http" 405
+	connect a
+	discovers 200 'Authorization: Bearer secret'
+	request_http p3 GET /health
+	is "$http" 200
+}
+
 @test "H8: a connection is no longer authenticated after a request on it was rejected with status 401" {
 	start_http --token=secret
 	fill_connections secret

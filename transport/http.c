@@ -867,33 +867,72 @@ free_gone_peers(struct http *h)
 	}
 }
 
-/* Returns whether the maximum number of connections has been reached or fewer
- * than PEER_SPARE bytes of memory are available (E7). */
-static bool
-is_full(const struct http *h)
+/* Returns the number of peers whose connection is not closed. */
+static int
+count_peers(const struct http *h)
 {
 	const struct peer *p;
 	int n = 0;
 
-	for (p = first_peer(h); p != NULL; p = next_peer(p))
-		n++;
-	return n >= CONNECTIONS || !mem_is_available(PEER_SPARE);
+	for (p = first_peer(h); p != NULL; p = next_peer(p)) {
+		if (!is_gone(p))
+			n++;
+	}
+	return n;
 }
 
-/* Finds the peer to disconnect when a new one connects. This is the oldest peer
- * among those that are not authenticated and those whose connection is closing
- * (H8). Returns NULL if there is no such peer. */
+/* Finds the oldest peer that boris serves and that is not authenticated (H8).
+ * Returns NULL if there is no such peer. */
 static struct peer *
-find_replaceable_peer(const struct http *h)
+find_unauthenticated_peer(const struct http *h)
 {
 	struct peer *p;
 
 	for (p = first_peer(h); p != NULL; p = next_peer(p)) {
-		if (!p->authenticated ||
-		    p->connection.state >= CONNECTION_CLOSING)
+		if (!p->authenticated &&
+		    p->connection.state < CONNECTION_CLOSING)
 			return p;
 	}
 	return NULL;
+}
+
+/* Finds the oldest peer whose connection boris has shut down. Returns NULL if
+ * there is no such peer. */
+static struct peer *
+find_closing_peer(const struct http *h)
+{
+	struct peer *p = first_peer(h);
+
+	while (p != NULL && p->connection.state != CONNECTION_CLOSING)
+		p = next_peer(p);
+	return p;
+}
+
+/* Disconnects peers until another one may connect (H8). Returns false if that
+ * is impossible, because all connections are authenticated or fewer than
+ * PEER_SPARE bytes of memory are available (E7). */
+static bool
+make_room(struct http *h)
+{
+	struct peer *p;
+
+	while (count_peers(h) >= CONNECTIONS) {
+		p = find_closing_peer(h);
+		if (p == NULL)
+			p = find_unauthenticated_peer(h);
+		if (p == NULL)
+			return false;
+		connection_abort(&p->connection);
+	}
+	if (mem_is_available(PEER_SPARE))
+		return true;
+	/* A closing connection has already freed its buffers, so disconnecting
+	 * its peer would not help. */
+	p = find_unauthenticated_peer(h);
+	if (p == NULL)
+		return false;
+	connection_abort(&p->connection);
+	return true;
 }
 
 /* Accepts a connection and appends its peer to the list. Requests that are
@@ -902,7 +941,7 @@ find_replaceable_peer(const struct http *h)
 static void
 accept_peer(struct http *h)
 {
-	struct peer *p = mem_get(sizeof(*p)), *oldest;
+	struct peer *p = mem_get(sizeof(*p));
 
 	if (!connection_accept(&p->connection, h->listener, h->now)) {
 		/* accept() can fail, for example if boris has run out of
@@ -912,13 +951,11 @@ accept_peer(struct http *h)
 		free(p);
 		return;
 	}
-	if (is_full(h)) {
-		oldest = find_replaceable_peer(h);
-		if (oldest != NULL)
-			connection_abort(&oldest->connection);
-		else
-			connection_reject(&p->connection, 503);
-	}
+	/* The rejected peer may be one more than CONNECTIONS. It is closing by
+	 * the end of this iteration of the event loop, and make_room() removes
+	 * it before the next peer is added. */
+	if (!make_room(h))
+		connection_reject(&p->connection, 503);
 	list_append(&h->peers, &p->node);
 }
 
