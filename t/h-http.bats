@@ -2280,6 +2280,20 @@ fill_connections() {
 	is "$http" 200
 }
 
+@test "H8: no connection is closed to make room if a client has closed one before the new one" {
+	start_http --token=secret
+	fill_connections secret
+	request_http p3 GET /mcp 'Authorization: Bearer guess'
+	is "$http" 401
+	kill -STOP "$server"
+	disconnect p5
+	connect a
+	kill -CONT "$server"
+	discovers 200 'Authorization: Bearer secret'
+	request_http p3 GET /health
+	is "$http" 200
+}
+
 @test "H8: a connection is no longer authenticated after a request on it was rejected with status 401" {
 	start_http --token=secret
 	fill_connections secret

@@ -951,9 +951,9 @@ accept_peer(struct http *h)
 		free(p);
 		return;
 	}
-	/* The rejected peer may be one more than CONNECTIONS. It is closing by
-	 * the end of this iteration of the event loop, and make_room() removes
-	 * it before the next peer is added. */
+	/* The rejected peer may be one more than CONNECTIONS. When the next
+	 * peer is accepted, the connection of this one is closing, and
+	 * make_room() disconnects it. */
 	if (!make_room(h))
 		connection_reject(&p->connection, 503);
 	list_append(&h->peers, &p->node);
@@ -1144,14 +1144,16 @@ http_dispatch(struct http *h, const struct loop *loop)
 	if (loop->end)
 		start_shutdown(h);
 	read_peers(h, loop);
-	if (loop_events(loop, h->in_poll))
-		accept_peer(h);
 	/* Cancel the calls of closed connections before dispatch_sessions()
 	 * starts their commands. */
 	forget_gone_peers(h);
 	dispatch_sessions(h, loop);
 	for (p = first_peer(h); p != NULL; p = next_peer(p))
 		end_turn(p);
+	/* Accept a peer only now, when the connections that other peers have
+	 * closed are gone and do not count towards the limit. */
+	if (loop_events(loop, h->in_poll))
+		accept_peer(h);
 	forget_gone_peers(h);
 	free_gone_peers(h);
 	end_expired_sessions(h);
