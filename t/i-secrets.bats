@@ -283,6 +283,8 @@ writes_nothing() {
 	printf part >"$(echo tmp/boris-*.secret)"
 	eventually has_no_files "$offer"
 	eventually has_fifo
+	# The FIFO exists for a moment before the server opens it.
+	sync_server
 	enter_secret <<<complete
 	is "$status" 0
 	is "$(got bob)" complete
