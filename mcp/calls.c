@@ -179,6 +179,8 @@ close_call(struct call *call, bool read)
 		session_unref(c->session, call->job, read);
 	buf_free(&call->text);
 	watch_free(&call->watch);
+	unread_close(&call->out_shown);
+	unread_close(&call->err_shown);
 	call_request_free(&call->request);
 	free(call);
 }
@@ -407,12 +409,14 @@ send_progress(struct call *call)
 {
 	struct client *c = call->client;
 	struct buf text = { NULL, 0, 0 }, b = text;
-	struct output_cursor out = call->out_shown, err = call->err_shown;
 	const struct job *job = call->job;
+	bool has_output = job != NULL && job->out.text != NULL;
 
-	if (job != NULL && job->out.text != NULL) {
-		output_append_new(job->out.text, &out, PROGRESS_SIZE, &text);
-		output_append_new(job->err.text, &err, PROGRESS_SIZE, &text);
+	if (has_output) {
+		output_append_new(job->out.text, &call->out_shown,
+		    PROGRESS_SIZE, &text);
+		output_append_new(job->err.text, &call->err_shown,
+		    PROGRESS_SIZE, &text);
 		/* A client displays only the latest progress message, so repeat
 		 * the last line of output if there is no new output. */
 		if (text.len == 0)
@@ -436,8 +440,10 @@ send_progress(struct call *call)
 	 * progress message. Otherwise, the next progress message will repeat
 	 * the output. */
 	if (rpc_post(&call->reply, RPC_PROGRESS, 0, &b)) {
-		call->out_shown = out;
-		call->err_shown = err;
+		if (has_output) {
+			output_mark_read(job->out.text, &call->out_shown);
+			output_mark_read(job->err.text, &call->err_shown);
+		}
 		call->progress_at = c->now + PROGRESS_SILENCE;
 	}
 	buf_free(&text);
@@ -622,8 +628,8 @@ act_on_task(struct call *call, struct buf *wrong)
 	call->job = job;
 	session_ref(job);
 	watch_start(&call->watch, job);
-	call->out_shown = job->out.seen;
-	call->err_shown = job->err.seen;
+	unread_copy(&call->out_shown, &job->out.seen);
+	unread_copy(&call->err_shown, &job->err.seen);
 	read_task(c, job);
 	if (req->action == CALL_TYPE)
 		type_input(call, wrong);

@@ -48,13 +48,15 @@ watch_free(struct watch *w)
 	buf_free(&w->input);
 	buf_free(&w->out.printed);
 	buf_free(&w->err.printed);
+	unread_close(&w->out.read);
+	unread_close(&w->err.read);
 }
 
 void
 watch_start(struct watch *w, const struct job *job)
 {
-	w->out.read = job->out.seen;
-	w->err.read = job->err.seen;
+	unread_copy(&w->out.read, &job->out.seen);
+	unread_copy(&w->err.read, &job->err.seen);
 }
 
 /* -- The echo of typed lines --------------------------------------------- */

@@ -271,19 +271,20 @@ output_read(struct output *o, struct output_cursor *c, const char **text)
 }
 
 void
-output_append_new(struct output *o, struct output_cursor *c, size_t limit,
-                  struct buf *b)
+output_append_new(struct output *o, const struct output_cursor *cursor,
+                  size_t limit, struct buf *b)
 {
+	struct output_cursor c = *cursor;
 	struct extent max = { CUT_UNLIMITED, (int64_t)limit, CUT_UNLIMITED };
 	struct extent e;
 	size_t before = b->len, over;
 	struct piece p;
 
-	while (unread_find(&o->kept, c, &p)) {
+	while (unread_find(&o->kept, &c, &p)) {
 		e = cut_end(o->kept.text.data, p.at, p.at + p.len, &max, 100);
 		buf_put(b, o->kept.text.data + p.at + p.len - e.bytes,
 		    (size_t)e.bytes);
-		unread_skip(c, &p);
+		unread_skip(&c, &p);
 	}
 	e = cut_end(b->data, before, b->len, &max, 100);
 	over = b->len - before - (size_t)e.bytes;
@@ -291,7 +292,6 @@ output_append_new(struct output *o, struct output_cursor *c, size_t limit,
 		memmove(b->data + before, b->data + before + over,
 		    (size_t)e.bytes);
 	b->len -= over;
-	output_mark_read(o, c);
 }
 
 void

@@ -93,9 +93,9 @@ size_t output_read(struct output *, struct output_cursor *, const char **text);
 
 /* Appends the unread text, including rewritten rows, to the buffer (O7). If the
  * unread text is longer than `limit` bytes, appends only the last `limit`
- * bytes. Marks all text as read. */
-void output_append_new(struct output *, struct output_cursor *, size_t limit,
-                       struct buf *);
+ * bytes. Does not mark the text as read. */
+void output_append_new(struct output *, const struct output_cursor *,
+                       size_t limit, struct buf *);
 
 /* Appends the last non-empty line of the stream to the buffer. If the line is
  * longer than 400 bytes, appends only its last 400 bytes. */

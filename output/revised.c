@@ -15,49 +15,61 @@ revised_rewrite(struct revisions *v, struct row_history *h)
 	h->change = ++v->change;
 	h->rewrite = v->change;
 	h->read_columns = 0;
-	h->is_revised = h->was_read;
 }
 
 void
-revised_mark_read(struct revisions *v, struct row_history *h, int64_t row,
-                  int columns)
+revised_finish(struct revisions *v, const struct row_history *h, int64_t row)
 {
-	/* If a reader has already read a different row with this row's number,
-	 * mark this row as revised, so that the reader reads it as well. */
-	if (!h->was_read && row < v->read_rows)
-		h->is_revised = true;
-	h->was_read = true;
-	h->read_columns = columns;
-	if (v->read_rows <= row)
-		v->read_rows = row + 1;
-}
+	struct revised_reader *reader;
+	struct list_node *n;
+	int64_t i;
 
-void
-revised_finish(struct revisions *v, const struct row_history *h, int64_t row,
-               int64_t start, int64_t end)
-{
-	if (row >= v->read_rows) {
-		v->shifted = false;
-		return;
+	for (n = v->readers.first; n != NULL; n = n->next) {
+		reader = LIST_ITEM(n, struct revised_reader, node);
+		i = row - reader->row;
+		if (i < REVISED_ROWS && h->rewrite > reader->change)
+			reader->rewritten |= (uint64_t)1 << i;
 	}
-	if (!h->was_read || h->is_revised)
-		v->shifted = true;
-	if (!v->shifted)
-		return;
-	/* If no reader has read this row, all of its text is unread. In this
-	 * case, store the sequence number of the row's last change instead of
-	 * its last rewrite, because adding text does not count as a rewrite. */
-	v->revised[v->count++ % REVISED_MAX] = (struct revised_row){
-		row, start, end, h->was_read ? h->rewrite : h->change
-	};
 }
 
-const struct revised_row *
-revised_get(const struct revisions *v, int i)
+void
+revised_read(struct revisions *v, struct revised_reader *reader, int64_t row)
 {
-	size_t n = v->count < REVISED_MAX ? v->count : REVISED_MAX;
+	if (reader->readers == NULL) {
+		reader->readers = &v->readers;
+		list_append(reader->readers, &reader->node);
+	}
+	reader->row = row;
+	reader->change = v->change;
+	reader->rewritten = 0;
+}
 
-	if (i < 0 || (size_t)i >= n)
-		return NULL;
-	return &v->revised[(v->count - n + (size_t)i) % REVISED_MAX];
+void
+revised_copy(struct revised_reader *reader)
+{
+	if (reader->readers != NULL)
+		list_append(reader->readers, &reader->node);
+}
+
+void
+revised_detach(struct revised_reader *reader)
+{
+	if (reader->readers == NULL)
+		return;
+	list_remove(reader->readers, &reader->node);
+	reader->readers = NULL;
+}
+
+void
+revised_free(struct revisions *v)
+{
+	while (v->readers.first != NULL)
+		revised_detach(LIST_ITEM(v->readers.first,
+		    struct revised_reader, node));
+}
+
+bool
+revised_is_rewritten(const struct revised_reader *reader, int i)
+{
+	return i < REVISED_ROWS && (reader->rewritten >> i & 1) != 0;
 }

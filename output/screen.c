@@ -221,15 +221,13 @@ static void
 finish_row(struct screen *s, const struct row *r, bool newline)
 {
 	size_t from = s->out->len;
-	int64_t start = s->final.bytes;
 	int columns = max(shown_columns(s, r), r->history.read_columns);
 
 	row_put(r, min(columns, r->used), s->out);
 	if (newline)
 		buf_putc(s->out, '\n');
 	count_final(s, from);
-	revised_finish(&s->revisions, &r->history, s->final.rows, start,
-	    s->final.bytes);
+	revised_finish(&s->revisions, &r->history, s->final.rows);
 	s->final.rows++;
 }
 
@@ -1116,6 +1114,8 @@ screen_new(bool terminal, void *memory)
 void
 screen_free(struct screen *s)
 {
+	if (s != NULL)
+		revised_free(&s->revisions);
 	free(s);
 }
 
@@ -1306,22 +1306,16 @@ screen_change(const struct screen *s)
 }
 
 void
-screen_mark_read(struct screen *s)
+screen_mark_read(struct screen *s, struct revised_reader *reader)
 {
 	int i, n = screen_lines(s);
 	struct row *r;
 
 	for (i = 0; i < n; i++) {
 		r = &s->main[i];
-		revised_mark_read(&s->revisions, &r->history, s->final.rows + i,
-		    text_columns(s, r));
+		r->history.read_columns = text_columns(s, r);
 	}
-}
-
-const struct revised_row *
-screen_revised(const struct screen *s, int i)
-{
-	return revised_get(&s->revisions, i);
+	revised_read(&s->revisions, reader, s->final.rows);
 }
 
 struct buf *

@@ -19,7 +19,7 @@
 #include "output/revised.h"
 
 enum {
-	SCREEN_ROWS = 50,        /* rows of a terminal */
+	SCREEN_ROWS = 50,        /* rows of a terminal, at most REVISED_ROWS */
 	SCREEN_COLUMNS = 200,    /* columns of a terminal */
 	SCREEN_PIPE_COLUMNS = 8000,  /* columns of the one-row screen of a
 	                              * pipe */
@@ -42,7 +42,7 @@ size_t screen_memory(bool terminal);
  * screen_free(). */
 struct screen *screen_new(bool terminal, void *memory);
 
-/* Frees the screen, which may be NULL. */
+/* Frees the screen, which may be NULL, and detaches all readers. */
 void screen_free(struct screen *);
 
 /* Draws n bytes of a program's output, which can end within a character or a
@@ -121,13 +121,9 @@ int64_t screen_row_change(const struct screen *, int i);
  * Adding text at the end of the last row does not count as a rewrite. */
 int64_t screen_line_rewrite(const struct screen *, int i);
 
-/* Marks all rows of the main screen as read. */
-void screen_mark_read(struct screen *);
-
-/* Some of the rows that have scrolled off the screen are remembered
- * (revised.h). Returns the remembered row with index i, where 0 is the oldest,
- * or NULL if i is out of range. */
-const struct revised_row *screen_revised(const struct screen *, int i);
+/* Marks all rows of the main screen as read, and attaches the reader
+ * (revised.h). */
+void screen_mark_read(struct screen *, struct revised_reader *);
 
 /* -- Replies ----------------------------------------------------------- */
 

@@ -20,6 +20,14 @@
  * rewrite of row 1 has a higher sequence number. Row 2 was not rewritten, so
  * the added text starts after its first 5 bytes.
  *
+ * The rows that the reader has read can scroll off the screen before it reads
+ * them again. Their positions in the stream's text then depend on how they were
+ * rewritten. The only position that never changes is that of the first row that
+ * was on the screen at the first read. To find the other rows, unread.c counts
+ * the newlines after this position, because each row of a terminal that has
+ * scrolled off its screen ends with a newline. The screen of a pipe has only
+ * one row.
+ *
  * A result for a full-screen program shows only the program's screen. Text that
  * has scrolled off the main screen before stays unread: the cursor records it
  * as missed. If the program uses the alternate screen, all unread text of the
@@ -38,21 +46,22 @@ is_blank(const struct kept *k, size_t at, size_t end)
 	return at == end || (end - at == 1 && k->text.data[at] == '\n');
 }
 
-/* Returns the screen's record of the row with the number `row`, which has
- * scrolled off the screen. Returns NULL if the screen has no record of the
- * row. */
-static const struct revised_row *
-find_revised(const struct kept *k, int64_t row)
+/* Returns the number of the last row that the reader has read. */
+static int64_t
+last_row(const struct output_cursor *c)
 {
-	const struct revised_row *revised = NULL;
-	int i;
+	return c->reader.row + c->last;
+}
 
-	for (i = 0; i < REVISED_MAX; i++) {
-		revised = screen_revised(k->screen, i);
-		if (revised == NULL || revised->row == row)
-			return revised;
-	}
-	return NULL;
+/* Returns the index of the end of the row at the index `at`, including its
+ * newline. Returns `end` if the row does not end before that. */
+static size_t
+row_end(const struct kept *k, size_t at, size_t end)
+{
+	const char *text = k->text.data;
+	const char *newline = memchr(text + at, '\n', end - at);
+
+	return newline == NULL ? end : (size_t)(newline - text) + 1;
 }
 
 /* Finds the text that the reader has missed. If memory no longer holds the
@@ -83,43 +92,29 @@ first_row(const struct output_cursor *c)
 	return c->phase == READ_REWRITTEN ? c->next : 0;
 }
 
-/* Returns the next row that changed after the reader had read it and that has
- * scrolled off the screen, or NULL if no such row exists. */
-static const struct revised_row *
-next_revised(const struct kept *k, const struct output_cursor *c)
-{
-	const struct revised_row *revised;
-	int i;
-
-	for (i = 0; i < REVISED_MAX; i++) {
-		revised = screen_revised(k->screen, i);
-		if (revised == NULL || revised->row >= c->row)
-			return NULL;
-		if (revised->row >= first_row(c) &&
-		    revised->rewrite > c->change &&
-		    !kept_is_dropped(k, revised->start) &&
-		    !is_blank(k, kept_index(k, revised->start),
-		              kept_index(k, revised->end)))
-			return revised;
-	}
-	return NULL;
-}
-
 /* Finds the next row that changed after the reader had read it and that has
  * scrolled off the screen. Returns false if no such row exists. */
 static bool
-find_revised_row(const struct kept *k, const struct output_cursor *c,
-                 struct piece *p)
+find_final_row(const struct kept *k, const struct output_cursor *c,
+               struct piece *p)
 {
-	const struct revised_row *revised = next_revised(k, c);
-	size_t at;
+	size_t at = kept_index(k, c->start), part_end = kept_part_end(k, at);
+	size_t end;
+	int64_t row;
+	int i;
 
-	if (revised == NULL)
-		return false;
-	at = kept_index(k, revised->start);
-	*p = (struct piece){ READ_REWRITTEN, at,
-	    kept_index(k, revised->end) - at, false, revised->row + 1 };
-	return true;
+	for (i = 0; i < c->last && c->reader.rewritten != 0; i++) {
+		row = c->reader.row + i;
+		end = row_end(k, at, part_end);
+		if (row >= first_row(c) && !is_blank(k, at, end) &&
+		    revised_is_rewritten(&c->reader, i)) {
+			*p = (struct piece){ READ_REWRITTEN, at, end - at,
+			    false, row + 1 };
+			return true;
+		}
+		at = end;
+	}
+	return false;
 }
 
 /* Finds the next row that changed after the reader had read it and that is
@@ -132,12 +127,12 @@ find_rewritten_line(const struct kept *k, const struct output_cursor *c,
 	size_t at, end;
 	int i;
 
-	for (i = 0; i < k->lines && first + i < c->row; i++) {
+	for (i = 0; i < k->lines && first + i < last_row(c); i++) {
 		row = first + i;
 		at = k->line_at[i];
 		end = k->line_at[i + 1];
 		if (row < first_row(c) || is_blank(k, at, end) ||
-		    screen_line_rewrite(k->screen, i) <= c->change)
+		    screen_line_rewrite(k->screen, i) <= c->reader.change)
 			continue;
 		*p = (struct piece){ READ_REWRITTEN, at, end - at, false,
 		    row + 1 };
@@ -147,12 +142,16 @@ find_rewritten_line(const struct kept *k, const struct output_cursor *c,
 }
 
 /* Finds the next row that was rewritten after the reader had read it. Returns
- * false if no such row exists. */
+ * false if no such row exists. If the first row that the reader has read was
+ * dropped from memory, the other rows cannot be found. In this case, the added
+ * text includes them (find_position()). */
 static bool
 find_row(const struct kept *k, const struct output_cursor *c,
          struct piece *p)
 {
-	return find_revised_row(k, c, p) || find_rewritten_line(k, c, p);
+	if (kept_is_dropped(k, c->start))
+		return false;
+	return find_final_row(k, c, p) || find_rewritten_line(k, c, p);
 }
 
 /* The start of the text added since the reader last read the stream */
@@ -165,19 +164,32 @@ struct position {
 /* Returns the start of the unread text in the last row that the reader has
  * read. If the row has been rewritten since then, the complete row is unread.
  * Otherwise, only the text after the first c->bytes bytes is unread. `start` is
- * the row's position in the stream's text, and `len` is its length in bytes.
- * `rewrite` is the sequence number of the row's last rewrite. */
+ * the row's position in the stream's text. */
 static struct position
-position_in_row(const struct output_cursor *c, int64_t start, int64_t len,
-                int64_t rewrite)
+position_in_row(const struct output_cursor *c, int64_t start, bool is_rewritten)
 {
-	struct position p = { start, false };
+	if (is_rewritten)
+		return (struct position){ start, false };
+	return (struct position){ start + c->bytes, true };
+}
 
-	if (rewrite > c->change)
-		return p;
-	p.continues = true;
-	p.at += c->bytes < len ? c->bytes : len;
-	return p;
+/* Returns the start of the unread text in the last row that the reader has
+ * read, after this row has scrolled off the screen. If part of the rows that
+ * the reader has read was dropped from memory, returns the position of the
+ * dropped part. */
+static struct position
+position_in_final_row(const struct kept *k, const struct output_cursor *c)
+{
+	size_t first = kept_index(k, c->start), at = first;
+	size_t end = kept_part_end(k, first);
+	int64_t start;
+	int i;
+
+	for (i = 0; i < c->last; i++)
+		at = row_end(k, at, end);
+	start = c->start + (int64_t)(at - first);
+	return position_in_row(c, start, kept_is_dropped(k, start) ||
+	    revised_is_rewritten(&c->reader, c->last));
 }
 
 /* Returns the start of the text that was added since the reader last read the
@@ -186,29 +198,21 @@ static struct position
 find_position(const struct kept *k, const struct output_cursor *c)
 {
 	struct screen_final final = screen_final(k->screen);
-	const struct revised_row *revised;
-	struct position p = { c->start + c->bytes, true };
-	int64_t start, len;
+	int64_t row = last_row(c), start;
 	int i;
 
 	if (c->phase == READ_ADDED)
 		return (struct position){ c->next, false };
-	if (c->row >= final.rows + k->lines)
+	if (kept_is_dropped(k, c->start))
+		return (struct position){ c->start, false };
+	if (row < final.rows)
+		return position_in_final_row(k, c);
+	if (row >= final.rows + k->lines)
 		return (struct position){ k->total.bytes, false };
-	if (c->row >= final.rows) {
-		i = (int)(c->row - final.rows);
-		start = final.bytes + (int64_t)(k->line_at[i] - k->text.len);
-		len = (int64_t)(k->line_at[i + 1] - k->line_at[i]);
-		if (i < k->lines - 1)
-			len--;  /* without the newline */
-		return position_in_row(c, start, len,
-		    screen_line_rewrite(k->screen, i));
-	}
-	revised = find_revised(k, c->row);
-	if (revised != NULL)
-		p = position_in_row(c, revised->start,
-		    revised->end - revised->start, revised->rewrite);
-	return p;
+	i = (int)(row - final.rows);
+	start = final.bytes + (int64_t)(k->line_at[i] - k->text.len);
+	return position_in_row(c, start,
+	    screen_line_rewrite(k->screen, i) > c->reader.change);
 }
 
 /* Finds the next part of the text added since the reader last read the stream.
@@ -258,7 +262,7 @@ find_shown(const struct kept *k, const struct output_cursor *c,
 bool
 unread_find(struct kept *k, const struct output_cursor *c, struct piece *p)
 {
-	bool has_changed = screen_change(k->screen) > c->change;
+	bool has_changed = screen_change(k->screen) > c->reader.change;
 
 	kept_update(k);
 	if (c->phase == READ_MISSED && find_missed(k, c, p))
@@ -286,19 +290,34 @@ unread_position(const struct kept *k, const struct output_cursor *c)
 void
 unread_mark_read(struct kept *k, struct output_cursor *c)
 {
-	struct screen_final final = screen_final(k->screen);
 	int last;
 
 	kept_update(k);
 	last = k->lines - 1;
-	memset(c, 0, sizeof(*c));
-	c->row = final.rows + last;
-	c->start = final.bytes + (int64_t)(k->line_at[last] - k->text.len);
+	screen_mark_read(k->screen, &c->reader);
+	c->start = screen_final(k->screen).bytes;
+	c->last = last;
 	c->bytes = (int64_t)(k->line_at[last + 1] - k->line_at[last]);
 	c->lines = k->total.lines;
-	c->change = screen_change(k->screen);
-	c->screen_change = c->change;
-	screen_mark_read(k->screen);
+	c->screen_change = screen_change(k->screen);
+	c->missed_start = 0;
+	c->missed_end = 0;
+	c->phase = READ_MISSED;
+	c->next = 0;
+}
+
+void
+unread_copy(struct output_cursor *c, const struct output_cursor *from)
+{
+	revised_detach(&c->reader);
+	*c = *from;
+	revised_copy(&c->reader);
+}
+
+void
+unread_close(struct output_cursor *c)
+{
+	revised_detach(&c->reader);
 }
 
 /* Records that the reader has missed all unread text that has scrolled off the
@@ -308,10 +327,10 @@ add_missed(const struct kept *k, struct output_cursor *c)
 {
 	int64_t start = find_position(k, c).at;
 	int64_t end = screen_final(k->screen).bytes;
-	const struct revised_row *revised = next_revised(k, c);
+	struct piece row;
 
-	if (revised != NULL && revised->start < start)
-		start = revised->start;
+	if (find_final_row(k, c, &row) && !kept_is_dropped(k, c->start))
+		start = c->start + (int64_t)(row.at - kept_index(k, c->start));
 	/* Omit the newline after the last row that the reader has read. */
 	if (start >= end ||
 	    is_blank(k, kept_index(k, start), kept_index(k, end)))

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "output/revised.h"
+
 struct kept;
 
 /* The kinds of unread text, in the order in which they are read */
@@ -23,16 +25,23 @@ enum reading_phase {
 
 /* The position up to which a reader has read the stream. A zeroed struct
  * represents the start of the stream. Only unread.c uses the members, apart
- * from `lines`, which output.c also reads. */
+ * from `lines`, which output.c also reads.
+ *
+ * Once a reader has read the stream, its cursor is attached to the stream,
+ * which keeps it up to date. The cursor must then not be moved in memory, and
+ * must be closed with unread_close(), before or after the stream is freed. A
+ * copy that was made by assignment is not attached. It can be used with
+ * unread_find() and unread_skip() until the stream changes. */
 struct output_cursor {
-	int64_t row;      /* number of the last row read, counted from 0 */
-	int64_t bytes;    /* number of bytes of row `row` already read */
-	int64_t start;    /* byte position of row `row` in the stream's text;
-	                   * invalid once an earlier row has been rewritten */
-	int64_t lines;    /* number of newlines in the stream before row
-	                   * `row` */
-	int64_t change;   /* sequence number of the last screen change that the
-	                   * reader has seen */
+	struct revised_reader reader;  /* the rows that were on the screen when
+	                                * the reader last read the stream */
+	int64_t start;    /* byte position of row `reader.row` in the stream's
+	                   * text; final, because earlier text is final */
+	int last;         /* index of the last row read, counted from row
+	                   * `reader.row` */
+	int64_t bytes;    /* number of bytes of the last row already read */
+	int64_t lines;    /* number of newlines in the stream before the last
+	                   * row */
 	int64_t screen_change;  /* sequence number of the last change that the
 	                         * reader has seen on the screen of a
 	                         * full-screen program */
@@ -72,7 +81,14 @@ bool unread_find(struct kept *, const struct output_cursor *, struct piece *);
 /* Advances the reader's cursor past the piece that unread_find() found. */
 void unread_skip(struct output_cursor *, const struct piece *);
 
-/* Marks all text of the stream as read. */
+/* Copies a cursor to *c, which must be zeroed or a cursor. The copy is attached
+ * to the same stream. */
+void unread_copy(struct output_cursor *c, const struct output_cursor *from);
+
+/* Detaches a cursor from its stream. */
+void unread_close(struct output_cursor *);
+
+/* Marks all text of the stream as read, and attaches the cursor. */
 void unread_mark_read(struct kept *, struct output_cursor *);
 
 /* Marks only the rows on the screen of a full-screen program as read. Unread

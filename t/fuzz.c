@@ -739,9 +739,11 @@ run(const uint8_t *p, size_t n, size_t chunk_max, uint32_t seed, bool terminal,
 		has_new = output_has_new(o, &cursor);
 		before = pieces->len;
 		output_append_new(o, &cursor, SIZE_MAX / 2, pieces);
+		output_mark_read(o, &cursor);
 		check(has_new == (pieces->len > before));
 		check(!output_has_new(o, &cursor));
 		output_append_new(o, &small, 100, &b);
+		output_mark_read(o, &small);
 		check(b.len <= 100);
 		check_text(&b);
 		b.len = 0;
@@ -837,6 +839,7 @@ draw_screen(const uint8_t *p, size_t n, size_t chunk_max, bool terminal,
 	struct screen *s = screen_new(terminal, cells);
 	struct buf text = { malloc(2 * SCREEN_STEP_MAX), 0,
 	    2 * SCREEN_STEP_MAX };
+	struct revised_reader reader = {0};
 	int64_t bytes = 0;
 	size_t done, some;
 	int i;
@@ -846,7 +849,7 @@ draw_screen(const uint8_t *p, size_t n, size_t chunk_max, bool terminal,
 		done = screen_write(s, p, some, &text);
 		check(done > 0 && done <= some && text.len <= text.cap);
 		if (reads)
-			screen_mark_read(s);
+			screen_mark_read(s, &reader);
 		bytes += (int64_t)text.len;
 		buf_put(drawn, text.data, text.len);
 		text.len = 0;

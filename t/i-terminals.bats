@@ -1230,6 +1230,23 @@ prints_lines() {
 	has "$(plain stdout)" $'first\n'
 }
 
+@test "T3: rows rewritten during a wait are returned, however much is printed after them" {
+	boris
+	start_on_terminal 'stty -echo; seq 10; read <gate; printf "\033[10A"
+		for i in {1..10}; do echo "row $i is ready"; done
+		for i in {1..5}; do echo x >shown$i; read <gate; seq 40; done
+		echo end; read x' '"until":"10"'
+	wait_for_task '"new":true,"wait":20000,"until":"end"'
+	reading=$id
+	release
+	for i in {1..5}; do
+		await_output shown$i
+		release
+	done
+	answer $reading
+	is "$(plain stdout | head -n 10)" "$(printf 'row %d is ready\n' {1..10})"
+}
+
 @test "I6: each of several nested progress bars is shown as a single line" {
 	boris
 	start_on_terminal 'for i in 1 2 3; do
