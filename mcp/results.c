@@ -244,16 +244,17 @@ static void
 note_ended(struct buf *b, struct session *s)
 {
 	struct job *job = NULL;
-	int n = 0;
+	int n = 0, more;
 
 	while ((job = session_next_unreported_end(s, job)) != NULL) {
 		if (n < SESSION_ENDS_REPORTED)
 			note_ended_task(b, job);
 		n++;
 	}
-	if (n > SESSION_ENDS_REPORTED)
-		note(b, "%d more tasks ended",
-		    n - SESSION_ENDS_REPORTED);
+	more = n - SESSION_ENDS_REPORTED;
+	if (more > 0)
+		note(b, more == 1 ? "%d more task ended"
+		    : "%d more tasks ended", more);
 }
 
 /* Adds notes about cancelled commands that boris could not terminate (E12). One

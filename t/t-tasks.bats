@@ -1384,26 +1384,36 @@ error_reports_end() {
 	error_reports_end '*'
 }
 
-# five_ended: Succeeds if five of the tasks of start_ten have ended.
-five_ended() {
+# have_ended N: Succeeds if N of the tasks of start_ten have ended.
+have_ended() {
 	local pid n=0
 	for pid in "${pids[@]}"; do
 		! is_reaped "$pid" || n=$((n + 1))
 	done
-	[ $n = 5 ]
+	[ $n = "$1" ]
 }
 
 @test "T8: a note describes at most three finished tasks and counts the others" {
 	boris
 	start_ten
 	release 5
-	eventually five_ended
+	eventually have_ended 5
 	sync_server
 	run_bash true
 	is "$(plain note | grep -o ' ended with' | wc -l)" 3
 	has "$(plain note)" '2 more tasks ended'
 	run_bash true
 	is "$(plain note | grep -o ' ended with' | wc -l)" 2
+}
+
+@test "T8: if four tasks have ended, the note says that one more task has ended" {
+	boris
+	start_ten
+	release 4
+	eventually have_ended 4
+	sync_server
+	run_bash true
+	like "$(plain note)" '*; 1 more task ended'
 }
 
 @test "T8: the note about a task says if its output was discarded" {
