@@ -288,26 +288,45 @@ note_survivor(struct result *r)
 	buf_free(&survivor);
 }
 
+/* Returns the start of the note about a call: the reason why the client may not
+ * have received its response. */
+static const char *
+describe_loss(const struct job *job)
+{
+	return job->lost ? "the response to your call may have been lost"
+	    : "your call timed out";
+}
+
+/* Adds the note of note_abandoned_call() for a command that boris could not
+ * terminate (E12). */
+static void
+note_unstopped_call(struct buf *b, const struct job *job, const char *command)
+{
+	const char *why = describe_loss(job);
+
+	if (job->forgotten)
+		note(b, "%s; its command could not be stopped, and its output "
+		    "was discarded: %s", why, command);
+	else
+		note(b, "%s; its command could not be stopped; read its output "
+		    "with task_output and task_id %s: %s", why, job->id,
+		    command);
+}
+
 /* Adds the note of note_abandoned_call() for a command that has ended. The
  * command's output was discarded because newer tasks have ended. */
 static void
 note_forgotten_call(struct buf *b, const struct job *job, const char *command)
 {
-	int status = job->exec.status;
-
-	if (job->lost)
-		note(b, "the response to your call may have been lost; its "
-		    "command ended with exit code %d, and its output was "
-		    "discarded: %s", status, command);
-	else if (job->too_many_tasks)
+	if (job->too_many_tasks && !job->lost)
 		note(b, "your call timed out; boris terminated its command, "
 		    "because %d background tasks were already running, and "
 		    "discarded its output: %s", job->options->tasks_max,
 		    command);
 	else
-		note(b, "your call timed out; its command ended with exit "
-		    "code %d, and its output was discarded: %s", status,
-		    command);
+		note(b, "%s; its command ended with exit code %d, and its "
+		    "output was discarded: %s", describe_loss(job),
+		    job->exec.status, command);
 }
 
 /* Adds a note saying whether a command is still running, how it ended, or that
@@ -316,37 +335,28 @@ note_forgotten_call(struct buf *b, const struct job *job, const char *command)
 static void
 note_abandoned_call(struct buf *b, const struct job *job)
 {
+	const char *why = describe_loss(job), *text;
 	struct buf command = { NULL, 0, 0 };
-	const char *text;
 
 	put_short(&command, &job->exec.text);
 	text = buf_text(&command);
-	if (was_not_run(job) && job->lost)
-		note(b, "the response to your call may have been lost; its "
-		    "command was not run: %s", text);
-	else if (was_not_run(job))
-		note(b, "your call timed out; its command was not run: %s",
-		    text);
-	else if (job->forgotten && job->exec.shell_ended)
-		note_forgotten_call(b, job, text);
-	else if (job->lost)
-		note(b, "the response to your call may have been lost; its "
-		    "command ended as task %s with exit code %d: %s", job->id,
-		    job->exec.status, text);
+	if (was_not_run(job))
+		note(b, "%s; its command was not run: %s", why, text);
 	else if (job->state != JOB_FINISHED)
-		note(b, "your call timed out; its command keeps running as "
-		    "task %s: %s", job->id, text);
-	else if (job->too_many_tasks)
+		note(b, "%s; its command keeps running as task %s: %s", why,
+		    job->id, text);
+	else if (!job->exec.shell_ended)
+		note_unstopped_call(b, job, text);
+	else if (job->forgotten)
+		note_forgotten_call(b, job, text);
+	else if (job->too_many_tasks && !job->lost)
 		note(b, "your call timed out; boris terminated its command, "
 		    "because %d background tasks were already running; read "
 		    "its output with task_output and task_id %s: %s",
 		    job->options->tasks_max, job->id, text);
-	else if (job->exec.shell_ended)
-		note(b, "your call timed out; its command ended as task %s "
-		    "with exit code %d: %s", job->id, job->exec.status, text);
 	else
-		note(b, "your call timed out; its command could not be "
-		    "stopped: %s", text);
+		note(b, "%s; its command ended as task %s with exit code %d: "
+		    "%s", why, job->id, job->exec.status, text);
 	buf_free(&command);
 }
 

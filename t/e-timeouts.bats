@@ -1783,79 +1783,6 @@ delays_only_itself() {
 
 # --- E12: processes that boris cannot terminate
 
-# as_user: Makes the server run as a user of its own, for whom ./asroot COMMAND
-# runs a command as root. No other user can run ./asroot.
-as_user() {
-	needs_root
-	needs_linux
-	needs cc setpriv
-	[ -z "$WRAP" ] || skip "under $WRAP"
-	cat >asroot.c <<-'END'
-	#include <unistd.h>
-	int
-	main(int argc, char *argv[])
-	{
-		return argc < 2 || setuid(0) < 0 || execvp(argv[1], argv + 1);
-	}
-	END
-	cc -o asroot asroot.c
-	cp "$BORIS" own
-	BORIS=$PWD/own
-	local user=47115
-	chgrp $user asroot "$BATS_RUN_TMPDIR" "$PARENT"
-	chmod 710 "$BATS_RUN_TMPDIR" "$PARENT"
-	chmod 4750 asroot
-	chown $user . tmp gate
-	wrap=(setpriv --reuid="$user" --regid="$user" --clear-groups)
-	"${wrap[@]}" ./asroot sh -c '[ "$(id -u)" = 0 ]' ||
-		skip 'set-user-ID programs have no effect here'
-}
-
-# noted_survivor: Sets $survivor to the pid of the running process of another user
-# that the note of the result names, and $note to that part of the note. Without
-# its Linux-only code, boris may not know the pid.
-noted_survivor() {
-	local running='belongs to another user and is still running'
-	local pattern="(pid ([0-9]+)|a process) $running"
-	[[ $(plain note) =~ $pattern ]] ||
-		fail "no survivor: $reply" || return
-	note=${BASH_REMATCH[0]} survivor=${BASH_REMATCH[2]}
-	[ -n "$survivor" ] || ! linux_parts || return
-	[ -n "$survivor" ] || survivor=$(left_of_root)
-	kill -0 "$survivor"
-}
-
-# left_of_root: Prints the pids of root's processes that the server has started.
-left_of_root() {
-	local pid
-	for pid in $(processes_left); do
-		[ "$(stat -c %u "/proc/$pid/environ")" != 0 ] || echo "$pid"
-	done
-}
-
-# end_survivor: Kills the survivor as root. Ignores what boris prints about it.
-end_survivor() {
-	kill -9 "$survivor"
-	eventually gone_pid "$survivor"
-	[ -n "$left" ] || stop_server
-	: >err
-}
-
-# survivor_is COMMAND: Fails if the survivor runs another command.
-survivor_is() {
-	is "$(tr '\0' ' ' <"/proc/$survivor/cmdline")" "$1 "
-}
-
-# runs_sleep PID: Waits until the process runs the program sleep.
-runs_sleep() {
-	eventually grep -qs sleep "/proc/$1/comm"
-}
-
-# gone_pid PID: Succeeds if the process does not exist or is a zombie.
-gone_pid() {
-	! grep -qs '^State:[^Z]*$' "/proc/$1/status"
-}
-
 @test "E12: after a timeout, a note names another user's process that could not be killed" {
 	as_user
 	boris
@@ -1976,6 +1903,21 @@ pid $(<pid) belongs to another user"
 	noted_survivor
 	run_bash 'echo next'
 	is "$(result note)" ''
+	end_survivor
+}
+
+@test "E12, E6: the note about a timed-out call states no exit code if its command cannot be killed" {
+	as_user
+	boris
+	start_ten_tasks
+	call_bash 'echo $BASHPID >pid; exec ./asroot sleep 60'
+	await_file pid
+	survivor=$(<pid)
+	runs_sleep "$survivor"
+	cancel_by_timeout $id
+	run_tool task_output '{"wait":10000}'
+	has "$(plain note)" "$GIVEN_UP could not be stopped; read its output"
+	lacks "$(plain note)" 'exit code'
 	end_survivor
 }
 

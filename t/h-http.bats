@@ -1877,6 +1877,27 @@ lose_response() {
 	is "$(plain stdout) $(result exit_code)" 'end 3'
 }
 
+# loss_is_noted: the result of a further call says that a response may have been
+# lost
+loss_is_noted() {
+	post_bash_and_read b true '"cwd":"/"' && [[ $(plain note) == *lost* ]]
+}
+
+@test "H7, E12: the note about a lost response states no exit code if the command cannot be killed" {
+	as_user
+	start_http
+	open_session a
+	join_session b a
+	post_bash a 'echo $BASHPID >pid; exec ./asroot sleep 60' '"timeout":1000'
+	await_file pid
+	survivor=$(<pid)
+	disconnect_stream a
+	eventually loss_is_noted
+	like "$(plain note)" '*lost; its command could not be stopped; read its output *'
+	lacks "$(plain note)" 'exit code'
+	end_survivor
+}
+
 @test "H7: if a client disconnects before its command is rejected, a note says that it was not run" {
 	start_http --call-limit=1
 	open_session a
