@@ -372,6 +372,7 @@ reject_dir(struct session *s, struct job *job)
 		return;  /* the session already has another directory */
 	free(s->dir);
 	s->dir = mem_copy(r->workdir ? s->options->workdir : "/");
+	s->dir_reported = false;
 }
 
 /* Marks a job as rejected because its program could not be started, and logs
@@ -418,6 +419,10 @@ track_dir(struct session *s, struct job *job)
 	 * (K4). */
 	if (!s->dir_reported && !s->shared)
 		job->shows_dir = true;
+	/* The client may never receive this result. Until it has been sent,
+	 * later results include the directory, too (H7, E6). */
+	if (job->shows_dir)
+		s->dir_reported = false;
 	job->dir = mem_copy(s->dir);
 }
 
@@ -1089,7 +1094,7 @@ session_mark_notes_reported(struct session *s)
 void
 session_mark_dir_reported(struct session *s, const struct job *job)
 {
-	if (job->shows_dir)
+	if (job->shows_dir && strcmp(job->dir, s->dir) == 0)
 		s->dir_reported = true;
 }
 

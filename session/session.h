@@ -41,7 +41,8 @@ struct session {
 	                           * directory and runs all commands in
 	                           * parallel. */
 	bool closing;
-	bool dir_reported;        /* a result has included the directory */
+	bool dir_reported;        /* a result has included the current
+	                           * directory */
 	bool has_survivors;       /* there may be a cancelled command that boris
 	                           * could not terminate and that no result has
 	                           * reported yet */
@@ -161,7 +162,7 @@ void session_mark_notes_reported(struct session *);
  * called after a result has listed all tasks. */
 void session_mark_list_reported(struct session *);
 /* Marks the session's directory as reported if the result of the job's command
- * included the directory (K4). */
+ * included this directory (K4). */
 void session_mark_dir_reported(struct session *, const struct job *);
 
 /* Adds the session's descriptors and deadlines to the poll set. */

@@ -747,6 +747,34 @@ fill_responses() {
 	lacks " $(all -v id | tr '\n' ' ')" " $rejected "
 }
 
+# cancel_unread HOW: Changes the directory with a command whose response boris does
+# not send, because the client does not read. HOW cancels the call. Then reads the
+# result of another command.
+cancel_unread() {
+	boris
+	run_bash true
+	call_bash 'echo $BASHPID >pid; read <gate; cd /'
+	local moving=$id
+	await_file pid
+	fill_responses
+	release
+	eventually is_reaped "$(<pid)"
+	"$1" $moving
+	timeout $((20 * SLOW)) head -n ${#fillers[@]} <&8 >>heard
+	run_bash true
+}
+
+@test "E6, K4: the directory is reported after the request that changed it timed out in the client" {
+	cancel_unread cancel_by_timeout
+	has "$(grep -o "your call timed out[^\"]*" heard)" "$GIVEN_UP ended"
+	has "$(get -s result content 0 text)" $'\ncwd: /\n'
+}
+
+@test "E6, K4: the directory is reported after the call that changed it was cancelled" {
+	cancel_unread cancel
+	has "$(get -s result content 0 text)" $'\ncwd: /\n'
+}
+
 @test "E6: the next command in the queue is started even if its request has timed out" {
 	boris
 	call_bash 'echo x >first; read <gate; echo first'

@@ -1917,6 +1917,24 @@ loss_is_noted() {
 	has "$(get -s result content 0 text)" $'\ncwd: /\n'
 }
 
+@test "H7, D5: the directory is reported if the error about a removed directory is lost" {
+	mkdir d
+	start_http
+	open_session a
+	join_session b a
+	post_bash_and_read b 'cd d'
+	post_bash b "echo x >../mark; read <../gate; rmdir '$PWD/d'"
+	await_file mark
+	post_bash a true
+	disconnect_stream a
+	join_session c b
+	answers_ping c
+	release
+	read_answer b
+	post_bash_and_read b true
+	has "$(get -s result content 0 text)" $'\ncwd: '"$PWD"$'\n'
+}
+
 @test "H7, T8: the note that a task has ended is repeated if the response that contained it is lost" {
 	start_http
 	open_session a
