@@ -776,7 +776,7 @@ calls_forget(struct client *c, void *to, bool cancel, int64_t now)
 		if (cancel)
 			cancel_call(call);
 		else if (!has_own_job(call) || job_has_id(call->job))
-			close_call(call, false);
+			lose_result(call);
 	}
 }
 

@@ -61,8 +61,9 @@ void calls_abandon(struct client *, struct json id);
 /* Handles the open calls of the peer at the address `to`, which has
  * disconnected. If `cancel` is true, cancels these calls (E6). Otherwise, keeps
  * open the calls that run a foreground command or an edit, and closes all other
- * calls. All commands and tasks keep running, but no response is sent (H7).
- * `now` is the current time, in ms. */
+ * calls. All commands and tasks keep running, but no response is sent, and a
+ * later result reports what became of the commands (H7). `now` is the current
+ * time, in ms. */
 void calls_forget(struct client *, void *to, bool cancel, int64_t now);
 /* Records that the responses to the open calls of the peer at the address `to`
  * might not reach the peer. boris still sends these responses, but later

@@ -1149,11 +1149,10 @@ session_keep(struct session *s, struct job *job)
 {
 	if (job->shows_dir)
 		s->dir_reported = false;
-	if (job_has_id(job))
-		return;
 	job->abandoned = true;
 	job->lost = true;
-	keep_ended(s, job);
+	if (!job_has_id(job))
+		keep_ended(s, job);
 }
 
 void

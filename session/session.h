@@ -86,11 +86,11 @@ void session_cancel(struct session *, struct job *, int64_t now);
  * can start at once, and is rejected otherwise. A later result reports that a
  * rejected command was not run. */
 void session_abandon(struct session *, struct job *, int64_t now);
-/* Keeps the result of a foreground command as the result of a finished task,
- * because the client may not have received the response to its tool call (H7).
- * If the command was rejected, a later result reports the rejection. If the
- * result included the session's directory, a later result includes it again.
- * Does nothing else if the job is a task. */
+/* Records that the client may not have received the response to the job's tool
+ * call (H7). A later result reports what became of the command: it keeps
+ * running as a task, has ended, or was rejected. The result of a foreground
+ * command that has ended is kept as that of a finished task. If the response
+ * included the session's directory, a later result includes it again. */
 void session_keep(struct session *, struct job *);
 /* Terminates a task's command (T4). */
 void session_kill(struct job *, int64_t now);

@@ -1898,6 +1898,52 @@ loss_is_noted() {
 	end_survivor
 }
 
+# lose_handover: Runs a command in a session, disconnects, and waits until the
+# result of a further command has a note about the command, which has become a
+# task. The connection b has the same session.
+lose_handover() {
+	open_session a
+	join_session b a
+	post_bash a 'echo x >mark; read <gate' "$@"
+	await_file mark
+	disconnect_stream a
+	eventually loss_is_noted
+	like "$(plain note)" '*lost; its command keeps running as task ????????: echo x *'
+	post_bash_and_read b true
+	is "$(plain note)" ''
+}
+
+@test "H7: a note names a command that becomes a task at the call limit after the client disconnects" {
+	start_http --call-limit=1
+	lose_handover '"timeout":600000'
+}
+
+@test "H7: a note names a command that becomes a task after its timeout and the client's disconnection" {
+	start_http --on-timeout=background
+	lose_handover '"timeout":500'
+}
+
+@test "H7: a note names a new task if the client disconnects before it receives the id" {
+	start_http
+	lose_handover '"run_in_background":true,"wait":1000'
+}
+
+@test "H7: a note says how a task ended if the client never received its id" {
+	start_http
+	open_session a
+	join_session b a
+	post_bash a 'echo $BASHPID >pid; read <gate; exit 3' \
+		'"run_in_background":true,"wait":60000'
+	await_file pid
+	disconnect_stream a
+	answers_ping b
+	release
+	eventually is_reaped "$(<pid)"
+	post_bash_and_read b true
+	like "$(plain note)" '*lost; its command ended as task ???????? with exit code 3: *'
+	lacks "$(plain note)" '(echo'
+}
+
 @test "H7: if a client disconnects before its command is rejected, a note says that it was not run" {
 	start_http --call-limit=1
 	open_session a
