@@ -27,9 +27,6 @@ enum {
 	                       * output_last_line() */
 	REUSED_MAX = 8192,    /* maximum length in bytes of a stream whose
 	                       * memory is reused after it is freed */
-	JOINED_MAX = 64 << 10,  /* maximum length in bytes of added text that is
-	                         * shown together with rewritten rows
-	                         * (unread.h) */
 	NOTICE = 220          /* maximum length in bytes of the truncation line,
 	                       * excluding the directory of the saved file */
 };
@@ -452,45 +449,96 @@ text_region(const struct output *o)
 	return r;
 }
 
-/* Returns a region with the text that the reader has not read yet: first missed
- * text, then rewritten rows, then added text. If text was missed or rows were
- * rewritten, copies all unread text to the buffer `joined`. Omits the missed
- * text and the rewritten rows if more than JOINED_MAX bytes were added, because
- * a result would then include only the end of the added text. */
+/* Returns a region with the text that was added since the reader last read the
+ * stream. */
 static struct region
-new_region(struct output *o, const struct output_cursor *cursor,
-           struct buf *joined)
+added_region(const struct output *o, const struct output_cursor *c)
 {
-	struct kept *k = &o->kept;
-	size_t end = kept_end(k);
-	struct region r = { k->text.data, end, end, end, { 0, 0, 0 }, true };
-	struct output_cursor c = *cursor;
-	int64_t from = unread_position(k, &c);
-	struct piece p;
-	bool fits;
+	const struct kept *k = &o->kept;
+	int64_t from = unread_position(k, c);
+	size_t at = kept_index(k, from), end = kept_end(k);
+	struct region r = { k->text.data, at, end, kept_part_end(k, at),
+	    { 0, 0, 0 }, true };
 
-	r.at = kept_index(k, from);
-	r.gap = kept_part_end(k, r.at);
-	fits = r.gap == r.end && r.end - r.at <= JOINED_MAX;
-	while (fits && unread_find(k, &c, &p) && p.phase != READ_ALTERNATE) {
-		if (p.phase == READ_ADDED && joined->len == 0)
-			break;
-		buf_put(joined, k->text.data + p.at, p.len);
-		unread_skip(&c, &p);
-	}
-	if (joined->len > 0) {
-		r.text = joined->data;
-		r.at = 0;
-		r.end = r.gap = joined->len;
-		r.size = measure(r.text, 0, r.end);
+	if (from >= k->total.bytes)
 		return r;
-	}
+	if (kept_is_dropped(k, from))
+		r.gap = r.at;
 	r.size.bytes = k->total.bytes - from;
-	r.size.lines = k->total.lines - c.lines + kept_has_open_line(k);
+	r.size.lines = k->total.lines - c->lines + kept_has_open_line(k);
 	/* Count each dropped byte as a character. The number need not be exact,
 	 * because the text is truncated anyway. */
 	r.size.chars = measure(r.text, r.at, r.end).chars + r.size.bytes -
 	    (int64_t)(r.end - r.at);
+	return r;
+}
+
+static struct extent
+add_sizes(struct extent a, struct extent b)
+{
+	return (struct extent){ a.chars + b.chars, a.bytes + b.bytes,
+	    a.lines + b.lines };
+}
+
+/* Returns a region with the missed text and the rewritten rows that the reader
+ * has not read yet. Copies them to the buffer `joined`. */
+static struct region
+earlier_region(struct output *o, const struct output_cursor *cursor,
+               struct buf *joined)
+{
+	const char *text = o->kept.text.data;
+	struct extent dropped = unread_missed_size(cursor), part;
+	struct region r = { "", 0, 0, 0, { 0, 0, 0 }, true };
+	struct output_cursor c = *cursor;
+	struct piece p;
+
+	while (unread_find(&o->kept, &c, &p) && p.phase < READ_ADDED) {
+		buf_put(joined, text + p.at, p.len);
+		unread_skip(&c, &p);
+		if (p.phase != READ_MISSED)
+			continue;
+		part = cut_start(text + p.at, p.len, &unlimited);
+		dropped.bytes -= part.bytes;
+		dropped.lines -= part.lines;
+		/* Text is only dropped directly after the head. */
+		if (p.at < o->kept.head_len)
+			r.gap = joined->len;
+	}
+	dropped.chars = dropped.bytes;
+	r.end = joined->len;
+	if (r.end > 0)
+		r.text = joined->data;
+	if (dropped.bytes == 0)
+		r.gap = r.end;
+	r.size = add_sizes(measure(r.text, 0, r.end), dropped);
+	return r;
+}
+
+/* Returns a region with the text that the reader has not read yet: first missed
+ * text, then rewritten rows, then added text. If text was missed or rows were
+ * rewritten, copies all unread text to the buffer `joined`. Omits the missed
+ * text and the rewritten rows if the added text must be truncated, because a
+ * result then includes only the end of the added text. */
+static struct region
+new_region(struct output *o, const struct output_cursor *c,
+           const struct cut *cut, struct buf *joined)
+{
+	struct region added = added_region(o, c);
+	struct region earlier = earlier_region(o, c, joined), r = earlier;
+	bool fits = added.gap == added.end && !cut_is_needed(cut, &added.size);
+
+	if (earlier.size.bytes == 0)
+		return added;
+	if (!fits) {
+		added.size = add_sizes(added.size, earlier.size);
+		return added;
+	}
+	buf_put(joined, added.text + added.at, added.end - added.at);
+	r.text = joined->data;
+	r.end = joined->len;
+	r.size = add_sizes(earlier.size, added.size);
+	if (earlier.gap == earlier.end)
+		r.gap = r.end;
 	return r;
 }
 
@@ -517,7 +565,7 @@ show_end(const struct output *o, const struct region *r, const struct cut *cut,
 	    cut->line_percent);
 
 	buf_put(b, r->text + r->end - end.bytes, (size_t)end.bytes);
-	if (end.bytes == (int64_t)(r->end - r->at))
+	if (end.bytes == r->size.bytes)
 		return complete;
 	buf_end_line(b);
 	show_notice(o, cut->parts, &none, &end, &all, name, b);
@@ -538,7 +586,7 @@ show_start_and_end(const struct output *o, const struct region *r,
 	size_t rest = r->at + (size_t)start.bytes;
 	struct extent end;
 
-	if (rest == r->end && !o->is_binary)
+	if (start.bytes == r->size.bytes && !o->is_binary)
 		return show_all(r, b);
 	if (r->gap < r->end)
 		rest = r->gap;
@@ -609,10 +657,10 @@ output_show(struct output *o, const struct output_cursor *c,
 	} else if (c == NULL) {
 		r = text_region(o);
 	} else {
-		r = new_region(o, c, &drawn);
 		if (bounds->mode != TRUNCATE_RECENT &&
 		    cut_is_needed(&cut, &text))
 			cut = choose_cut(o, &tail);
+		r = new_region(o, c, &cut, &drawn);
 	}
 	if (r.at < r.end || (c == NULL && o->is_binary))
 		chars = show_region(o, &r, &cut, name, b);

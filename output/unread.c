@@ -64,24 +64,25 @@ row_end(const struct kept *k, size_t at, size_t end)
 	return newline == NULL ? end : (size_t)(newline - text) + 1;
 }
 
-/* Finds the text that the reader has missed. If memory no longer holds the
- * middle of this text, finds only the part after the gap, because a result
- * shows only the end of such a long text. Returns false if no such text
- * exists. */
+/* Finds the next part of the text that the reader has missed. The part ends
+ * where text was dropped from memory, or at the end of the missed text. Returns
+ * false if no such text exists. */
 static bool
 find_missed(const struct kept *k, const struct output_cursor *c,
             struct piece *p)
 {
-	size_t at = kept_index(k, c->missed_start);
-	size_t end = kept_index(k, c->missed_end);
+	int64_t start = c->next > 0 ? c->next : c->missed.start;
+	size_t at = kept_index(k, start);
+	size_t end = kept_index(k, c->missed.end), part_end;
 
-	if (c->next >= c->missed_end)
+	part_end = kept_part_end(k, at);
+	if (start >= c->missed.end || at >= end)
 		return false;
-	if (kept_part_end(k, at) < end)
-		at = kept_part_end(k, at);
-	if (is_blank(k, at, end))
-		return false;
-	*p = (struct piece){ READ_MISSED, at, end - at, false, c->missed_end };
+	*p = (struct piece){ READ_MISSED, at, end - at, false, c->missed.end };
+	if (end > part_end) {
+		p->len = part_end - at;
+		p->next = (int64_t)k->head_len + k->dropped;
+	}
 	return true;
 }
 
@@ -300,8 +301,7 @@ unread_mark_read(struct kept *k, struct output_cursor *c)
 	c->bytes = (int64_t)(k->line_at[last + 1] - k->line_at[last]);
 	c->lines = k->total.lines;
 	c->screen_change = screen_change(k->screen);
-	c->missed_start = 0;
-	c->missed_end = 0;
+	c->missed = (struct missed){ 0, 0, 0, 0 };
 	c->phase = READ_MISSED;
 	c->next = 0;
 }
@@ -325,36 +325,50 @@ unread_close(struct output_cursor *c)
 static void
 add_missed(const struct kept *k, struct output_cursor *c)
 {
-	int64_t start = find_position(k, c).at;
-	int64_t end = screen_final(k->screen).bytes;
+	struct screen_final final = screen_final(k->screen);
+	int64_t start = find_position(k, c).at, first_line = c->lines;
 	struct piece row;
 
-	if (find_final_row(k, c, &row) && !kept_is_dropped(k, c->start))
+	if (find_final_row(k, c, &row) && !kept_is_dropped(k, c->start)) {
 		start = c->start + (int64_t)(row.at - kept_index(k, c->start));
+		/* `next` is the number of the row after this one, and each row
+		 * is a line. */
+		first_line -= last_row(c) - (row.next - 1);
+	}
 	/* Omit the newline after the last row that the reader has read. */
-	if (start >= end ||
-	    is_blank(k, kept_index(k, start), kept_index(k, end)))
+	if (start >= final.bytes ||
+	    is_blank(k, kept_index(k, start), kept_index(k, final.bytes)))
 		return;
-	if (c->missed_end == 0)
-		c->missed_start = start;
-	c->missed_end = end;
+	if (c->missed.end == 0) {
+		c->missed.start = start;
+		c->missed.first_line = first_line;
+	}
+	c->missed.end = final.bytes;
+	c->missed.end_line = final.lines;
 }
 
 void
 unread_mark_screen_read(struct kept *k, struct output_cursor *c)
 {
-	int64_t start, end;
+	struct missed missed;
 
 	kept_update(k);
 	c->screen_change = screen_change(k->screen);
 	if (screen_is_alternate(k->screen))
 		return;
 	add_missed(k, c);
-	start = c->missed_start;
-	end = c->missed_end;
+	missed = c->missed;
 	unread_mark_read(k, c);
-	c->missed_start = start;
-	c->missed_end = end;
+	c->missed = missed;
+}
+
+struct extent
+unread_missed_size(const struct output_cursor *c)
+{
+	int64_t bytes = c->missed.end - c->missed.start;
+
+	return (struct extent){ bytes, bytes,
+	    c->missed.end_line - c->missed.first_line };
 }
 
 bool

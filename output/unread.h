@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "output/cut.h"
 #include "output/revised.h"
 
 struct kept;
@@ -21,6 +22,18 @@ enum reading_phase {
 	READ_REWRITTEN,  /* rows rewritten after they were read */
 	READ_ADDED,      /* text added since the reader's last read */
 	READ_ALTERNATE   /* changed rows of the alternate screen */
+};
+
+/* Text that has scrolled off the screen and that a reader has not read, even
+ * though the reader has read later rows on the screen of a full-screen program.
+ * All members are 0 if there is no such text. */
+struct missed {
+	int64_t start;       /* byte position in the stream's text */
+	int64_t end;         /* byte position of the text's end */
+	int64_t first_line;  /* number of newlines in the stream before
+	                      * `start` */
+	int64_t end_line;    /* number of newlines in the stream before
+	                      * `end` */
 };
 
 /* The position up to which a reader has read the stream. A zeroed struct
@@ -46,12 +59,7 @@ struct output_cursor {
 	                         * reader has seen on the screen of a
 	                         * full-screen program */
 
-	/* Text that has scrolled off the screen and that the reader has not
-	 * read, even though the reader has read later rows on the screen of a
-	 * full-screen program. Both members are byte positions in the stream's
-	 * text, or 0 if there is no such text. */
-	int64_t missed_start;
-	int64_t missed_end;
+	struct missed missed;
 
 	/* The progress of a read that returns the reader's unread text in
 	 * several pieces. Both members are 0 when no read is in progress. */
@@ -103,5 +111,9 @@ bool unread_has_new_screen(const struct kept *, const struct output_cursor *);
  * stream, as a byte position in the stream's text. The caller must call
  * kept_update() first. */
 int64_t unread_position(const struct kept *, const struct output_cursor *);
+
+/* Returns the size of the missed text, including text dropped from memory. Each
+ * byte is counted as a character. */
+struct extent unread_missed_size(const struct output_cursor *);
 
 #endif

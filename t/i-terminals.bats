@@ -1160,6 +1160,45 @@ start_stubborn_tasks() {
 	lacks "$(plain stdout)" drawn
 }
 
+# start_long_text: Starts a program on a terminal that prints 400 lines of 95
+# digits. After an input, it prints 2000 more and draws on the screen. After
+# another input, which the caller must type, it prints "end".
+start_long_text() {
+	start_on_terminal 'lines() { seq -f %095g "$@"; }
+		stty -echo; lines 1 400; read x
+		lines 401 2400; printf "\033[9;120Hdrawn"; read x
+		printf "\033[H\033[2Jend\n"; read x' '"until":"00400"'
+	run_input '\n' '"until":"drawn"'
+	has "$(plain screen)" drawn
+}
+
+@test "T3: if unread text is too long, the truncation line gives the number of unread lines" {
+	boris
+	# The unread lines are those from 401 to 2351, the newline of line 2400,
+	# and "end". The lines from 2352 were on the screen of 50 rows.
+	start_long_text
+	run_input '\n' '"until":"end"'
+	has "$(plain stdout)" 'of 1953 lines; full raw output: /'
+}
+
+@test "T3: if unread text was dropped from memory, the result says that it is truncated" {
+	boris
+	start_long_text
+	run_input '\n' '"until":"end","limit":100000'
+	has "$(plain stdout)" 'of 1953 lines; full raw output: /'
+}
+
+@test "I6: text printed before a full-screen program is returned with much text printed after it" {
+	boris
+	start_on_terminal 'stty -echo; echo first; read x; echo unread
+		printf "\033[H\033[2J\033[3;5Hdrawn"; read x
+		printf "\033[H\033[2J"; seq -f %095g 750; echo end; read x' \
+		'"until":"first"'
+	run_input '\n' '"until":"drawn"'
+	run_input '\n' '"until":"end","limit":100000'
+	is "$(plain stdout | head -n 1)" unread
+}
+
 @test "I6: the result of a full-screen program that ends contains the text printed before it started" {
 	boris
 	start_on_terminal 'stty -echo; echo before; printf "\033[H\033[J\033[3;5H"
