@@ -64,26 +64,32 @@ row_end(const struct kept *k, size_t at, size_t end)
 	return newline == NULL ? end : (size_t)(newline - text) + 1;
 }
 
-/* Finds the next part of the text that the reader has missed. The part ends
- * where text was dropped from memory, or at the end of the missed text. Returns
- * false if no such text exists. */
+/* Finds the next piece of the text that the reader has missed. The piece ends
+ * where text was dropped from memory, or at the end of a part of the missed
+ * text. Returns false if no such text exists. */
 static bool
 find_missed(const struct kept *k, const struct output_cursor *c,
             struct piece *p)
 {
-	int64_t start = c->next > 0 ? c->next : c->missed.start;
-	size_t at = kept_index(k, start);
-	size_t end = kept_index(k, c->missed.end), part_end;
+	const struct missed *m = c->missed, *last = m + c->missed_parts;
+	int64_t start;
+	size_t at, end, part_end;
 
-	part_end = kept_part_end(k, at);
-	if (start >= c->missed.end || at >= end)
-		return false;
-	*p = (struct piece){ READ_MISSED, at, end - at, false, c->missed.end };
-	if (end > part_end) {
-		p->len = part_end - at;
-		p->next = (int64_t)k->head_len + k->dropped;
+	for (; m < last; m++) {
+		start = c->next > m->start ? c->next : m->start;
+		at = kept_index(k, start);
+		end = kept_index(k, m->end);
+		part_end = kept_part_end(k, at);
+		if (start >= m->end || at >= end)
+			continue;
+		*p = (struct piece){ READ_MISSED, at, end - at, false, m->end };
+		if (end > part_end) {
+			p->len = part_end - at;
+			p->next = (int64_t)k->head_len + k->dropped;
+		}
+		return true;
 	}
-	return true;
+	return false;
 }
 
 /* Returns the number of the first row to check for rewrites. */
@@ -288,8 +294,9 @@ unread_position(const struct kept *k, const struct output_cursor *c)
 	return find_position(k, c).at;
 }
 
-void
-unread_mark_read(struct kept *k, struct output_cursor *c)
+/* Marks all text of the stream as read, apart from missed text. */
+static void
+mark_rows_read(struct kept *k, struct output_cursor *c)
 {
 	int last;
 
@@ -301,9 +308,15 @@ unread_mark_read(struct kept *k, struct output_cursor *c)
 	c->bytes = (int64_t)(k->line_at[last + 1] - k->line_at[last]);
 	c->lines = k->total.lines;
 	c->screen_change = screen_change(k->screen);
-	c->missed = (struct missed){ 0, 0, 0, 0 };
 	c->phase = READ_MISSED;
 	c->next = 0;
+}
+
+void
+unread_mark_read(struct kept *k, struct output_cursor *c)
+{
+	mark_rows_read(k, c);
+	c->missed_parts = 0;
 }
 
 void
@@ -320,55 +333,76 @@ unread_close(struct output_cursor *c)
 	revised_detach(&c->reader);
 }
 
-/* Records that the reader has missed all unread text that has scrolled off the
- * main screen. */
+/* Records that the reader has missed a part of the text, which must not be
+ * before other missed text. Omits a blank part, such as the newline after the
+ * last row that the reader has read. */
 static void
-add_missed(const struct kept *k, struct output_cursor *c)
+add_missed(const struct kept *k, struct output_cursor *c, struct missed m)
 {
-	struct screen_final final = screen_final(k->screen);
-	int64_t start = find_position(k, c).at, first_line = c->lines;
-	struct piece row;
+	struct missed *last = c->missed + c->missed_parts - 1;
 
-	if (find_final_row(k, c, &row) && !kept_is_dropped(k, c->start)) {
-		start = c->start + (int64_t)(row.at - kept_index(k, c->start));
-		/* `next` is the number of the row after this one, and each row
-		 * is a line. */
-		first_line -= last_row(c) - (row.next - 1);
-	}
-	/* Omit the newline after the last row that the reader has read. */
-	if (start >= final.bytes ||
-	    is_blank(k, kept_index(k, start), kept_index(k, final.bytes)))
+	if (m.start >= m.end ||
+	    is_blank(k, kept_index(k, m.start), kept_index(k, m.end)))
 		return;
-	if (c->missed.end == 0) {
-		c->missed.start = start;
-		c->missed.first_line = first_line;
+	if (c->missed_parts > 0 &&
+	    (last->end == m.start || c->missed_parts == MISSED_MAX)) {
+		last->end = m.end;
+		last->end_line = m.end_line;
+	} else {
+		c->missed[c->missed_parts++] = m;
 	}
-	c->missed.end = final.bytes;
-	c->missed.end_line = final.lines;
+}
+
+/* Records that the reader has missed the rewritten rows that have scrolled off
+ * the screen. */
+static void
+add_missed_rows(const struct kept *k, struct output_cursor *c)
+{
+	struct output_cursor rest = *c;
+	struct piece p;
+	struct missed m;
+
+	while (find_final_row(k, &rest, &p)) {
+		m.start = c->start + (int64_t)(p.at - kept_index(k, c->start));
+		m.end = m.start + (int64_t)p.len;
+		/* Each row is a line. p.next is the number of the row after
+		 * this one. */
+		m.end_line = c->lines - (last_row(c) - p.next);
+		m.first_line = m.end_line - 1;
+		add_missed(k, c, m);
+		unread_skip(&rest, &p);
+	}
 }
 
 void
 unread_mark_screen_read(struct kept *k, struct output_cursor *c)
 {
-	struct missed missed;
+	struct screen_final final = screen_final(k->screen);
+	struct missed added = { 0, final.bytes, c->lines, final.lines };
 
 	kept_update(k);
 	c->screen_change = screen_change(k->screen);
 	if (screen_is_alternate(k->screen))
 		return;
-	add_missed(k, c);
-	missed = c->missed;
-	unread_mark_read(k, c);
-	c->missed = missed;
+	added.start = find_position(k, c).at;
+	if (!kept_is_dropped(k, c->start))
+		add_missed_rows(k, c);
+	add_missed(k, c, added);
+	mark_rows_read(k, c);
 }
 
 struct extent
 unread_missed_size(const struct output_cursor *c)
 {
-	int64_t bytes = c->missed.end - c->missed.start;
+	struct extent size = { 0, 0, 0 };
+	int i;
 
-	return (struct extent){ bytes, bytes,
-	    c->missed.end_line - c->missed.first_line };
+	for (i = 0; i < c->missed_parts; i++) {
+		size.bytes += c->missed[i].end - c->missed[i].start;
+		size.lines += c->missed[i].end_line - c->missed[i].first_line;
+	}
+	size.chars = size.bytes;
+	return size;
 }
 
 bool

@@ -15,6 +15,8 @@
 
 struct kept;
 
+enum { MISSED_MAX = 16 };  /* maximum number of parts of missed text */
+
 /* The kinds of unread text, in the order in which they are read */
 enum reading_phase {
 	READ_MISSED,     /* final text that no result has shown, because a
@@ -24,12 +26,12 @@ enum reading_phase {
 	READ_ALTERNATE   /* changed rows of the alternate screen */
 };
 
-/* Text that has scrolled off the screen and that a reader has not read, even
- * though the reader has read later rows on the screen of a full-screen program.
- * All members are 0 if there is no such text. */
+/* A part of the text that has scrolled off the screen and that a reader has not
+ * read, even though the reader has read later rows on the screen of a
+ * full-screen program */
 struct missed {
 	int64_t start;       /* byte position in the stream's text */
-	int64_t end;         /* byte position of the text's end */
+	int64_t end;         /* byte position of the part's end */
 	int64_t first_line;  /* number of newlines in the stream before
 	                      * `start` */
 	int64_t end_line;    /* number of newlines in the stream before
@@ -59,7 +61,11 @@ struct output_cursor {
 	                         * reader has seen on the screen of a
 	                         * full-screen program */
 
-	struct missed missed;
+	/* The parts of the text that the reader has missed, in ascending order.
+	 * If there are too many parts, the last one also contains text that the
+	 * reader has read, because repeating text is better than losing it. */
+	struct missed missed[MISSED_MAX];
+	int missed_parts;  /* number of parts in `missed` */
 
 	/* The progress of a read that returns the reader's unread text in
 	 * several pieces. Both members are 0 when no read is in progress. */

@@ -1199,6 +1199,20 @@ start_long_text() {
 	is "$(plain stdout | head -n 1)" unread
 }
 
+@test "I6: a screen that was shown between two unread parts of the text is not returned again" {
+	boris
+	start_on_terminal 'show() { printf "\033[H\033[2J\033[3;5H$1"; read x; }
+		stty -echo; echo unread; show first
+		printf "\033[H\033[2J\033[3;5Hmissed"; show second
+		printf "\033[H\033[2Jend"; read x' '"until":"first"'
+	run_input '\n' '"until":"second"'
+	has "$(plain screen)" second
+	run_input '\n' '"until":"end"'
+	like "$(plain stdout)" $'unread\n*missed\n*end'
+	lacks "$(plain stdout)" first
+	lacks "$(plain stdout)" second
+}
+
 @test "I6: the result of a full-screen program that ends contains the text printed before it started" {
 	boris
 	start_on_terminal 'stty -echo; echo before; printf "\033[H\033[J\033[3;5H"
