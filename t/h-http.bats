@@ -1740,6 +1740,24 @@ ESCAPED='a\u0085b\u2028c\u2029d'
 	read_answer b
 }
 
+# disconnect_after_input NAME: Closes the connection after reading the start of
+# the stream and writing more bytes than the server reads before the call ends.
+disconnect_after_input() {
+	read_head "$1"
+	printf '%060000d' 0 >&"${descriptor_of[$1]}"
+	disconnect "$1"
+}
+
+@test "H7: a stateless call is cancelled even if unread input precedes the end of the connection" {
+	needs_linux_parts
+	start_http
+	connect a
+	stateless_runs a 'echo $BASHPID >pid; read <gate'
+	await_file pid
+	disconnect_after_input a
+	eventually is_gone pid
+}
+
 @test "H7: closing the connection cancels a queued stateless call" {
 	start_http
 	start_calls true 16
@@ -1979,6 +1997,21 @@ lose_handover() {
 	read_answer b
 	post_bash_and_read b true
 	has "$(get -s result content 0 text)" $'\ncwd: '"$PWD"$'\n'
+}
+
+@test "H7: a response counts as lost even if unread input precedes the end of the connection" {
+	needs_linux_parts
+	start_http
+	open_session a
+	join_session b a
+	post_bash a 'echo $BASHPID >pid; read <gate; exit 3'
+	await_file pid
+	disconnect_after_input a
+	answers_ping b
+	release
+	eventually is_gone pid
+	post_bash_and_read b true
+	has "$(plain note)" 'lost; its command ended as task'
 }
 
 @test "H7, T8: the note that a task has ended is repeated if the response that contained it is lost" {

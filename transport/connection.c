@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: ISC */
+#if defined(__linux__) && !defined(POSIX_ONLY)
+#define _GNU_SOURCE  /* Request POLLRDHUP. */
+#else
 #define _POSIX_C_SOURCE 200809L
+#endif
 
 #include "transport/connection.h"
 
@@ -12,6 +16,13 @@
 #include <unistd.h>
 
 #include "base/fmt.h"
+
+/* The event that the peer has closed its sending side. poll() reports it even
+ * before boris has read all bytes that the peer sent. Where it does not exist,
+ * boris has to read these bytes first. */
+#ifndef POLLRDHUP
+#define POLLRDHUP 0
+#endif
 
 enum {
 	READ_SIZE = 16 << 10,
@@ -244,20 +255,25 @@ connection_reject(struct connection *c, int status)
 	connection_respond(c, &b);
 }
 
-void
-connection_read(struct connection *c, const struct loop *loop)
+/* Returns whether the peer has closed its sending side or the connection is
+ * broken. There may still be unread bytes that the peer sent before that. */
+static bool
+has_hung_up(int fd)
 {
-	short events = loop_events(loop, c->in_poll);
-	char bytes[READ_SIZE];
-	ssize_t n = 0;
+	struct pollfd p = { fd, POLLRDHUP, 0 };  /* and POLLERR, POLLHUP */
+	char byte;
 
-	c->now = loop->now;
-	if (events & POLLIN) {
-		n = read(c->fd, bytes, sizeof(bytes));
-		c->eof = n == 0;
-	} else if (events & (POLLERR | POLLHUP | POLLNVAL)) {
-		connection_abort(c);
-	}
+	return poll(&p, 1, 0) > 0 || recv(fd, &byte, 1, MSG_PEEK) == 0;
+}
+
+/* Reads once. Closes the connection if that fails. */
+static void
+read_input(struct connection *c)
+{
+	char bytes[READ_SIZE];
+	ssize_t n = read(c->fd, bytes, sizeof(bytes));
+
+	c->eof = n == 0;
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		connection_abort(c);
 	if (n <= 0 || c->state == CONNECTION_CLOSING)
@@ -273,6 +289,22 @@ connection_read(struct connection *c, const struct loop *loop)
 	if (c->state == CONNECTION_READING &&
 	    c->request.state != REQUEST_HEAD)
 		c->deadline = c->now + PEER_TIME;
+}
+
+void
+connection_read(struct connection *c, const struct loop *loop)
+{
+	short events = loop_events(loop, c->in_poll);
+
+	c->now = loop->now;
+	if (events & POLLIN)
+		read_input(c);
+	else if (events & (POLLERR | POLLHUP | POLLNVAL))
+		connection_abort(c);
+	/* Check even if poll() has reported POLLRDHUP, because loop_wait()
+	 * reports all events if poll() fails. */
+	if (events != 0)
+		c->hung_up = has_hung_up(c->fd);
 }
 
 void
@@ -339,6 +371,8 @@ connection_poll_add(struct connection *c, struct loop *loop)
 	if (!c->eof && c->state != CONNECTION_WRITING &&
 	    c->in.len <= REQUEST_HEAD_LIMIT)
 		events |= POLLIN;
+	if (!c->hung_up)
+		events |= POLLRDHUP;
 	c->in_poll = loop_add(loop, c->fd, events);
 	loop_until(loop, c->deadline);
 	if (has_work(c))

@@ -25,7 +25,7 @@ enum connection_state {
 	CONNECTION_GONE      /* closed; http.c must free the connection */
 };
 
-/* The state of one connection. http.c may read `state`, `eof`, `from`,
+/* The state of one connection. http.c may read `state`, `hung_up`, `from`,
  * `request` and `out`, append to `out`, and discard the body of `request`. The
  * other members are private. */
 struct connection {
@@ -35,7 +35,10 @@ struct connection {
 	int64_t now;       /* current time, in ms, read once per iteration of
 	                    * the event loop */
 	int64_t deadline;  /* deadline of the current state, in ms */
-	bool eof;          /* the peer has closed its sending side */
+	bool hung_up;      /* the peer has closed its sending side or the whole
+	                    * connection */
+	bool eof;          /* the peer has closed its sending side, and all its
+	                    * bytes have been read */
 	char from[64];     /* address and port of the peer, for the log */
 	struct buf in;     /* bytes received but not yet parsed */
 	struct queue out;
@@ -54,7 +57,7 @@ bool connection_accept(struct connection *, int listener, int64_t now);
 void connection_free(struct connection *);
 
 void connection_poll_add(struct connection *, struct loop *);
-/* Reads any bytes that the peer has sent. */
+/* Reads any bytes that the peer has sent, and checks whether it has hung up. */
 void connection_read(struct connection *, const struct loop *);
 /* Parses the received bytes and returns the next event that http.c must handle:
  * REQUEST_HAS_HEAD, REQUEST_COMPLETE, or the HTTP status 413 or 503. Returns

@@ -981,7 +981,7 @@ read_peers(struct http *h, const struct loop *loop)
 			continue;
 		connection_read(&p->connection, loop);
 		handle_requests(h, p);
-		if (!p->connection.eof || p->client == NULL)
+		if (!p->connection.hung_up || p->client == NULL)
 			continue;
 		/* Cancel the peer's stateless call if the peer has closed its
 		 * sending side. A call in a session continues, because the
