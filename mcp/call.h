@@ -57,9 +57,6 @@ struct call {
 	bool orphaned;            /* true if the client has disconnected; boris
 	                           * then sends no response and marks no output
 	                           * as reported */
-	bool in_doubt;            /* true if the response might not reach the
-	                           * client; boris then sends it, but marks no
-	                           * output as reported */
 
 	int64_t tasks_ended;      /* number of tasks in the session that had
 	                           * ended when the wait started; only used if

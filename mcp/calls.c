@@ -366,10 +366,10 @@ answer(struct call *call)
 {
 	bool accepted = !call->orphaned && send_result(call);
 
-	if (accepted && !call->in_doubt) {
+	if (accepted && !call->reply.in_doubt) {
 		mark_reported(call);
 		close_call(call, shows_end(call));
-	} else if (call->orphaned || call->in_doubt ||
+	} else if (call->orphaned || call->reply.in_doubt ||
 	    call->client->session->shared) {
 		lose_result(call);
 	} else {
@@ -654,7 +654,7 @@ open_wait(struct call *call)
 		act_on_call(call);
 		return;
 	}
-	if (rpc_result(&call->reply, &wrong))
+	if (rpc_result(&call->reply, &wrong) && !call->reply.in_doubt)
 		session_mark_notes_reported(c->session);
 	close_call(call, false);
 }
@@ -785,8 +785,10 @@ calls_doubt(struct client *c, const void *to)
 {
 	struct call *call;
 
-	for (call = first_call(c); call != NULL; call = next_call(call))
-		call->in_doubt = call->in_doubt || call->reply.to == to;
+	for (call = first_call(c); call != NULL; call = next_call(call)) {
+		if (call->reply.to == to)
+			call->reply.in_doubt = true;
+	}
 }
 
 bool

@@ -142,7 +142,7 @@ respond_bad_arguments(struct mcp_request *r)
 	struct session *s = r->client->session;
 
 	results_error(&r->result, &r->reply.caller, s, &r->error_text);
-	if (rpc_result(&r->reply, &r->result))
+	if (rpc_result(&r->reply, &r->result) && !r->reply.in_doubt)
 		session_mark_notes_reported(s);
 }
 
@@ -356,7 +356,7 @@ mcp_handle(struct client *c, void *to, const struct rpc_message *m,
 {
 	struct mcp_request r = { .client = c, .message = m,
 	    .reply = { .channel = &c->channel, .to = to,
-	        .caller = c->caller, .id = m->id },
+	        .caller = c->caller, .id = m->id, .in_doubt = m->in_doubt },
 	    .code = JSONRPC_INVALID_PARAMS };
 	const char *wrong = rpc_wrong_envelope(m);
 

@@ -41,6 +41,8 @@ struct rpc_message {
 	                       * request */
 	const char *address;  /* the sender's address, set by the transport;
 	                       * NULL over stdio */
+	bool in_doubt;        /* true if a response might not reach the sender;
+	                       * set by the transport */
 };
 
 /* Parses a JSON-RPC message. The text need not be valid JSON. */
@@ -112,6 +114,9 @@ struct reply {
 	struct caller caller;
 	struct json id;  /* id of the request; omitted from the response if it
 	                  * is invalid */
+	bool in_doubt;   /* true if the response might not reach the client;
+	                  * boris then sends it, but marks no output and no
+	                  * notes as reported (H7) */
 };
 
 /* Passes a message about a request to the transport. Returns false if the

@@ -1781,12 +1781,13 @@ disconnect_after_input() {
 	eventually is_gone pid
 }
 
-# stateless_lost COMMAND ARGUMENTS: Posts a stateless call of bash and closes the
-# connection before the server reads either.
-stateless_lost() {
+# post_and_disconnect FUNCTION ARGUMENT...: Runs FUNCTION, which posts a message
+# on the connection `lost`, and closes the connection before the server reads
+# either.
+post_and_disconnect() {
 	connect lost
 	kill -STOP "$server"
-	stateless_runs lost "$@"
+	"$@"
 	disconnect lost
 	kill -CONT "$server"
 }
@@ -1794,11 +1795,85 @@ stateless_lost() {
 @test "H7: stateless tasks are terminated if their clients disconnect right after the request" {
 	start_http
 	for i in {1..10}; do
-		stateless_lost 'read <gate' '{"run_in_background":true}'
+		post_and_disconnect stateless_runs lost 'read <gate' \
+			'{"run_in_background":true}'
 	done
 	connect b
 	stateless_ran b 'echo end' '{"tty":true,"wait":60000}'
 	is "$(plain stdout)" end
+}
+
+@test "H7, X1: a stateless edit is not made if the client disconnects right after the request" {
+	start_http --edit
+	tool_message edit '{"path":"'"$PWD"'/file","new":"x"}' "$META"
+	post_and_disconnect stateless_post lost
+	connect a
+	stateless_ran a true
+	[ ! -e file ]
+}
+
+# run_ended_task COMMAND: runs the command as a task on connection a, and waits
+# until the server has reaped it; sets $task
+run_ended_task() {
+	post_bash_and_read a 'echo $BASHPID >pid; '"$1" '{"run_in_background":true}'
+	task=$(plain task_id)
+	await_file pid
+	eventually is_reaped "$(<pid)"
+}
+
+@test "H7, T3: a stateless result is not marked as read if the client disconnects right after the request" {
+	start_http
+	connect a b
+	stateless_ran a 'echo $BASHPID >pid; echo end' '{"run_in_background":true}'
+	task=$(plain task_id)
+	await_file pid
+	eventually is_reaped "$(<pid)"
+	tool_message task_output '{"task_id":"'"$task"'"}' "$META"
+	post_and_disconnect stateless_post lost
+	connect c
+	stateless_used c task_output '{"task_id":"'"$task"'"}'
+	is "$(plain stdout)" end
+}
+
+@test "H7: a stateless task is not stopped if the client disconnects right after the request" {
+	start_http
+	connect a
+	stateless_ran a 'echo $BASHPID >pid; read <gate; echo end' '{"run_in_background":true}'
+	task=$(plain task_id)
+	await_file pid
+	tool_message bash '{"task_id":"'"$task"'","kill_pid":'"$(<pid)"'}' "$META"
+	post_and_disconnect stateless_post lost
+	connect c
+	stateless_ran c true
+	release
+	stateless_used c task_output '{"task_id":"'"$task"'","wait":60000}'
+	is "$(plain stdout)" end
+}
+
+@test "H7, T3: output is returned again if the client disconnected right after the request" {
+	start_http
+	open_session a
+	run_ended_task 'echo end; exit 3'
+	tool_message task_output '{"task_id":"'"$task"'"}'
+	session_of[lost]=${session_of[a]}
+	post_and_disconnect post lost "$message"
+	join_session b a
+	post_tool_and_read b task_output '{"task_id":"'"$task"'"}'
+	is "$(plain stdout) $(result exit_code)" 'end 3'
+}
+
+@test "H7, T8: notes in an error are repeated if the client disconnected right after the request" {
+	start_http
+	open_session a
+	run_ended_task 'exit 3'
+	session_of[lost]=${session_of[a]}
+	tool_message bash '{}'
+	post_and_disconnect post lost "$message"
+	tool_message task_output '{"task_id":"00000000"}'
+	post_and_disconnect post lost "$message"
+	join_session b a
+	post_bash_and_read b true
+	has "$(plain note)" "task $task ended with exit code 3"
 }
 
 @test "H6, T2: unread results are not discarded to make room for tasks of disconnected clients" {

@@ -603,6 +603,16 @@ route(struct http *h, struct peer *p, const struct rpc_message *m)
 	return to;
 }
 
+/* Returns whether the message is a stateless tool call whose peer has already
+ * disconnected. Such a call must not be run (H7). */
+static bool
+is_abandoned(const struct http *h, const struct peer *p,
+             const struct rpc_message *m)
+{
+	return p->client == h->shared && p->connection.hung_up &&
+	    json_is(m->method, "tools/call");
+}
+
 /* Handles the message in the body of a complete request. */
 static void
 handle_message(struct http *h, struct peer *p)
@@ -613,8 +623,11 @@ handle_message(struct http *h, struct peer *p)
 
 	rpc_parse(&m, r->body.len > 0 ? r->body.data : "", r->body.len);
 	m.address = p->connection.from;
+	m.in_doubt = p->connection.hung_up;
 	p->client = route(h, p, &m);
-	if (p->client != NULL)
+	if (is_abandoned(h, p, &m))
+		connection_abort(&p->connection);
+	else if (p->client != NULL)
 		outcome = mcp_handle(p->client, p, &m, h->now);
 	if (outcome == RPC_NO_ANSWER)
 		respond_text(p, 202, "");
