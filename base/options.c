@@ -597,7 +597,7 @@ find_manual(void)
 	static const char *const candidates[] = {
 		"/../share/man/man1/boris.1",     /* make install */
 		"/../share/man/man1/boris.1.gz",  /* a Debian package */
-		"/boris.1",                       /* the source tree */
+		"/doc/boris.1",                   /* the source tree */
 		"/../boris.1",                    /* npm */
 		"/../../boris.1"                  /* mcpb */
 	};

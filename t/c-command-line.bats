@@ -69,11 +69,13 @@ runs_in() {
 	cmp long short
 }
 
-@test "C: --help names the manual installed with boris" {
+@test "C: --help names the manual installed with boris, or the one in the source tree" {
 	needs_linux_parts
-	mkdir -p d/bin d/share/man/man1
+	mkdir -p d/bin/doc d/share/man/man1
 	cp "$BORIS" d/bin/boris
 	is "$(d/bin/boris --help | tail -n 1)" 'Manual: man boris'
+	: >d/bin/doc/boris.1
+	is "$(d/bin/boris --help | tail -n 1)" "Manual: man $PWD/d/bin/doc/boris.1"
 	: >d/share/man/man1/boris.1
 	is "$(d/bin/boris --help | tail -n 1)" "Manual: man $PWD/d/share/man/man1/boris.1"
 }
