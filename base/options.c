@@ -338,8 +338,8 @@ static const struct option option_table[] = {
 	{ .name = "--write", .value = "DIR", .read = read_paths,
 	  .form = "the name of a directory", MEMBER(write),
 	  .flags = DIR | STRICT,
-	  .help =
-	  "let commands write only below DIR, $TMPDIR and /dev (repeatable)" },
+	  .help = "allow writing only below DIR, $TMPDIR (or /tmp) and /dev "
+	  "(repeatable)" },
 	{ .name = "--no-network", FLAG, MEMBER(no_network),
 	  .help = "run commands without network access, except for loopback" },
 	{ .name = "--hide", .value = "PATH", .read = read_paths,
