@@ -966,8 +966,8 @@ static const struct reason {
 	{ REASON_ANY, EMFILE, "too many open files", "try again later" },
 	{ REASON_ANY, ENFILE, "too many open files", "try again later" },
 	{ REASON_ANY, E2BIG, NULL,
-	  "a command can have at most 1 MiB; pass longer text in stdin, or "
-	  "write it to a file in parts" }
+	  "shorten the command: pass long text in stdin, or write it to a "
+	  "file in parts" }
 };
 
 static const struct reason *
