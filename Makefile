@@ -116,8 +116,11 @@ t/decide: t/decide.c boris
 built: ALWAYS
 	KEEP_FLAGS=yes $(MAKE) -s boris
 
-test: built
+# boris and the programs that only the tests need
+tested: built
 	KEEP_FLAGS=yes $(MAKE) -s $(TESTED)
+
+test: tested
 	@sh t/run
 
 demo compare: built
