@@ -711,6 +711,7 @@ has_fifteen_results() {
 
 # fill_responses: Calls commands with so much output that the client, which does
 # not read, gets no further responses. Sets $fillers to the ids of the calls.
+# Returns when the server is waiting for the client to read.
 fill_responses() {
 	local i line
 	fillers=()
@@ -719,11 +720,15 @@ fill_responses() {
 		echo "$line"
 	done >output
 	for i in {1..8}; do
-		call_bash "cat '$PWD/output'; echo >'$PWD/ended$i'" \
+		call_bash "cat '$PWD/output'; echo \$\$ >'$PWD/ended$i'" \
 			'{"cwd":"/","limit":100000}'
 		fillers+=("$id")
 	done
 	await_file ended{1..8}
+	for i in {1..8}; do
+		eventually is_reaped "$(<ended$i)"
+	done
+	await_stable ticks
 }
 
 @test "E6: a note says that a rejected command was not run if the client timed out before reading the error" {
