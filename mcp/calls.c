@@ -310,10 +310,10 @@ mark_reported(struct call *call)
 	enum results_about about;
 
 	if (job == NULL) {
-		session_mark_list_reported(s);
+		session_report_sent(s, session_report_list(s));
 		return;
 	}
-	session_mark_notes_reported(s);
+	session_report_sent(s, session_report_notes(s));
 	about = results_about(job, &call->request);
 	if (about != ABOUT_TASK_START)
 		job_mark_output_reported(job);
@@ -655,7 +655,8 @@ open_wait(struct call *call)
 		return;
 	}
 	if (rpc_result(&call->reply, &wrong) && !call->reply.in_doubt)
-		session_mark_notes_reported(c->session);
+		session_report_sent(c->session,
+		    session_report_notes(c->session));
 	close_call(call, false);
 }
 

@@ -143,7 +143,7 @@ respond_bad_arguments(struct mcp_request *r)
 
 	results_error(&r->result, &r->reply.caller, s, &r->error_text);
 	if (rpc_result(&r->reply, &r->result) && !r->reply.in_doubt)
-		session_mark_notes_reported(s);
+		session_report_sent(s, session_report_notes(s));
 }
 
 /* Appends the sender's name and address to a tool call's log entry (A1). */

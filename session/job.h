@@ -152,21 +152,21 @@ struct job {
 	struct buf typed;           /* the lines last typed into the terminal,
 	                             * which may echo them */
 
-	/* Events already reported in a result. Only the session_mark_...() and
-	 * job_mark_...() functions set these members. */
+	/* Events already reported in a result. Only the session_report_...()
+	 * and job_mark_...() functions set these members. */
 	bool prompt_reported;     /* a result has already explained how to
 	                           * respond to a prompt of the terminal */
 	int64_t asked_at;         /* identifies the prompt reported last: time
 	                           * of the last terminal input or output before
 	                           * it, in ms */
-	bool end_reported;        /* a result has already reported the end of
-	                           * the task */
-	bool abandoned_reported;  /* a result has already reported what became
-	                           * of the job after its tool call was
-	                           * abandoned */
-	bool survivor_reported;   /* a result has already reported that boris
-	                           * could not terminate the cancelled
-	                           * command */
+	/* The reports that contain these events: the number of a report that is
+	 * being sent, REPORT_SENT, or 0 if no result has reported the event
+	 * (see session.h) */
+	int64_t end_report;        /* the end of the task */
+	int64_t abandoned_report;  /* what became of the job after its tool call
+	                            * was abandoned */
+	int64_t survivor_report;   /* boris could not terminate the cancelled
+	                            * command */
 
 	/* Private to session.c */
 	struct list *list;      /* the session's list that contains the job */

@@ -177,18 +177,19 @@ is_listed(const struct job *job)
 static bool
 is_unreported(const struct job *job)
 {
-	return job->abandoned && !job->abandoned_reported;
+	return job->abandoned && job->abandoned_report == 0;
 }
 
-/* Returns whether the job is a forgotten task whose end has yet to be reported.
- * Returns false in a shared session, where no note reports the end of a task
- * (H6). */
+/* Returns whether the job is a forgotten task whose end has yet to be reported,
+ * or is in a report that has not been sent yet. Returns false in a shared
+ * session, where no note reports the end of a task (H6). */
 static bool
 is_forgotten_unreported(const struct session *s, const struct job *job)
 {
 	if (!job->forgotten || job->read || s->shared)
 		return false;
-	return !job->end_reported || is_unreported(job);
+	return job->end_report != REPORT_SENT ||
+	    (job->abandoned && job->abandoned_report != REPORT_SENT);
 }
 
 /* Frees the output of a finished job if no tool call refers to the job and no
@@ -959,7 +960,7 @@ is_unreported_end(const struct job *job)
 		return false;
 	if (job->state != JOB_FINISHED || job->refs > 0)
 		return false;
-	return !job->end_reported && !is_unreported(job);
+	return job->end_report == 0 && !is_unreported(job);
 }
 
 struct job *
@@ -1001,7 +1002,7 @@ session_next_survivor(struct session *s, const struct job *after)
 		return NULL;
 	for (; job != NULL; job = next_in(job)) {
 		if (job->cancelled && job_survives(job) &&
-		    !job->survivor_reported)
+		    job->survivor_report == 0)
 			break;
 	}
 	return job;
@@ -1016,10 +1017,10 @@ session_unref(struct session *s, struct job *job, bool read)
 	drop_if_done(s, job);
 }
 
-/* Marks the unreported ends of up to SESSION_ENDS_REPORTED tasks as
- * reported. */
+/* Adds the unreported ends of up to SESSION_ENDS_REPORTED tasks to the
+ * report. */
 static void
-mark_ends_reported(struct session *s)
+report_ends(struct session *s, int64_t report)
 {
 	struct job *ended;
 	int n;
@@ -1028,27 +1029,26 @@ mark_ends_reported(struct session *s)
 		ended = session_next_unreported_end(s, NULL);
 		if (ended == NULL)
 			return;
-		ended->end_reported = true;
-		drop_if_done(s, ended);
+		ended->end_report = report;
 	}
 }
 
-/* Marks the unreported ends of all listed tasks as reported. */
+/* Adds the unreported ends of all listed tasks to the report. */
 static void
-mark_listed_ends_reported(struct session *s)
+report_listed_ends(struct session *s, int64_t report)
 {
 	struct job *job = NULL;
 
 	while ((job = session_next_task(s, job)) != NULL) {
 		if (is_unreported_end(job))
-			job->end_reported = true;
+			job->end_report = report;
 	}
 }
 
-/* Marks as reported the abandoned jobs that no result has reported yet, up to
+/* Adds the abandoned jobs that no result has reported yet to the report, up to
  * the maximum number per result. */
 static void
-mark_abandoned_reported(struct session *s)
+report_abandoned(struct session *s, int64_t report)
 {
 	struct job *job;
 	int n;
@@ -1057,20 +1057,16 @@ mark_abandoned_reported(struct session *s)
 		job = session_next_abandoned(s, NULL);
 		if (job == NULL)
 			return;
-		job->abandoned_reported = true;
-		job->end_reported = job->state == JOB_FINISHED;
-		if (job->not_run) {
-			job->not_run = false;
-			s->not_run--;
-		}
-		drop_if_done(s, job);
+		job->abandoned_report = report;
+		if (job->state == JOB_FINISHED)
+			job->end_report = report;
 	}
 }
 
-/* Marks as reported the cancelled jobs whose command boris could not terminate,
- * up to the maximum number per result. */
+/* Adds the cancelled jobs whose command boris could not terminate to the
+ * report, up to the maximum number per result. */
 static void
-mark_survivors_reported(struct session *s)
+report_survivors(struct session *s, int64_t report)
 {
 	struct job *job;
 	int n;
@@ -1078,17 +1074,93 @@ mark_survivors_reported(struct session *s)
 	for (n = 0; n < SESSION_SURVIVORS_REPORTED; n++) {
 		job = session_next_survivor(s, NULL);
 		if (job != NULL)
-			job->survivor_reported = true;
+			job->survivor_report = report;
 	}
 	s->has_survivors = session_next_survivor(s, NULL) != NULL;
 }
 
-void
-session_mark_notes_reported(struct session *s)
+int64_t
+session_report_notes(struct session *s)
 {
-	mark_ends_reported(s);
-	mark_abandoned_reported(s);
-	mark_survivors_reported(s);
+	int64_t report = ++s->last_report;
+
+	report_ends(s, report);
+	report_abandoned(s, report);
+	report_survivors(s, report);
+	return report;
+}
+
+int64_t
+session_report_list(struct session *s)
+{
+	int64_t report = ++s->last_report;
+
+	report_listed_ends(s, report);
+	report_abandoned(s, report);
+	return report;
+}
+
+/* Sets *event to `to` if it is the number of the report. Returns whether it
+ * was. */
+static bool
+settle_event(int64_t *event, int64_t report, int64_t to)
+{
+	if (*event != report)
+		return false;
+	*event = to;
+	return true;
+}
+
+/* Records that the report's events of a job have been sent. Frees the job if
+ * nothing else needs it. */
+static void
+settle_sent(struct session *s, struct job *job, int64_t report)
+{
+	settle_event(&job->end_report, report, REPORT_SENT);
+	settle_event(&job->survivor_report, report, REPORT_SENT);
+	if (settle_event(&job->abandoned_report, report, REPORT_SENT) &&
+	    job->not_run) {
+		job->not_run = false;
+		s->not_run--;
+	}
+	drop_if_done(s, job);
+}
+
+void
+session_report_sent(struct session *s, int64_t report)
+{
+	struct job *job, *next;
+
+	for (job = first_in(s, LIST_BACKGROUND); job != NULL; job = next) {
+		next = next_in(job);
+		settle_sent(s, job, report);
+	}
+	for (job = first_in(s, LIST_ENDED); job != NULL; job = next) {
+		next = next_in(job);
+		settle_sent(s, job, report);
+	}
+}
+
+/* Records that no result has reported the report's events of a job. */
+static void
+settle_lost(struct session *s, struct job *job, int64_t report)
+{
+	settle_event(&job->end_report, report, 0);
+	settle_event(&job->abandoned_report, report, 0);
+	if (settle_event(&job->survivor_report, report, 0))
+		s->has_survivors = true;
+}
+
+void
+session_report_lost(struct session *s, int64_t report)
+{
+	struct job *job;
+
+	for (job = first_in(s, LIST_BACKGROUND); job != NULL;
+	    job = next_in(job))
+		settle_lost(s, job, report);
+	for (job = first_in(s, LIST_ENDED); job != NULL; job = next_in(job))
+		settle_lost(s, job, report);
 }
 
 void
@@ -1096,13 +1168,6 @@ session_mark_dir_reported(struct session *s, const struct job *job)
 {
 	if (job->shows_dir && strcmp(job->dir, s->dir) == 0)
 		s->dir_reported = true;
-}
-
-void
-session_mark_list_reported(struct session *s)
-{
-	mark_listed_ends_reported(s);
-	mark_abandoned_reported(s);
 }
 
 void

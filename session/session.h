@@ -51,6 +51,7 @@ struct session {
 	char name[17];            /* 8 hexadecimal digits that identify the
 	                           * boris process, followed by 8 random ones */
 	int64_t last_log_number;  /* `log_number` of the last logged job */
+	int64_t last_report;      /* number of the last report */
 	char *dir;                /* the tracked working directory */
 	struct buf ids;           /* all task ids so far, concatenated */
 	struct spool spool;
@@ -146,7 +147,10 @@ bool session_waits_for_edit(const struct session *);
 
 /* Maximum numbers of events reported in the notes of one result. After the
  * transport has accepted the result, boris marks the events as reported, so
- * that no later result repeats them. */
+ * that no later result repeats them. These events are a report, which has a
+ * number. When the result has been sent, session_report_sent() must be called.
+ * If the result is lost before that, session_report_lost() makes later results
+ * repeat the events. */
 enum {
 	SESSION_ENDS_REPORTED = 3,       /* number of ended tasks (T8) */
 	SESSION_ABANDONED_REPORTED = 3,  /* number of tool calls abandoned by
@@ -154,13 +158,20 @@ enum {
 	SESSION_SURVIVORS_REPORTED = 1   /* number of cancelled commands that
 	                                  * boris could not terminate (E12) */
 };
+/* Value of job->..._report if the result with the report has been sent */
+enum { REPORT_SENT = -1 };
 /* Marks as reported the events mentioned in the notes of a result or an error:
  * ended tasks, abandoned tool calls, and cancelled commands that boris could
- * not terminate. */
-void session_mark_notes_reported(struct session *);
+ * not terminate. Returns the number of the report. */
+int64_t session_report_notes(struct session *);
 /* Marks the ended tasks and the abandoned tool calls as reported. Must be
- * called after a result has listed all tasks. */
-void session_mark_list_reported(struct session *);
+ * called after a result has listed all tasks. Returns the number of the
+ * report. */
+int64_t session_report_list(struct session *);
+/* Frees the jobs that were only kept because the report could be lost. */
+void session_report_sent(struct session *, int64_t report);
+/* Marks the events of the report as not reported. */
+void session_report_lost(struct session *, int64_t report);
 /* Marks the session's directory as reported if the result of the job's command
  * included this directory (K4). */
 void session_mark_dir_reported(struct session *, const struct job *);
