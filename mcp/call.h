@@ -3,7 +3,8 @@
 #define MCP_CALL_H
 
 /* An open call is a request that has no response yet. Each client has a list of
- * its open calls (calls.c).
+ * its open calls (calls.c). Over HTTP, a call also exists while the transport
+ * is writing its response.
  *
  * A client may stop waiting for the response after some time. Shortly before
  * that, call_limit ms (struct caller in clients.h) after the request was read,
@@ -61,6 +62,19 @@ struct call {
 	int64_t tasks_ended;      /* number of tasks in the session that had
 	                           * ended when the wait started; only used if
 	                           * the call lists tasks */
+
+	/* The result. Set when the transport has accepted it. */
+	bool sent;            /* the transport is still writing the result, and
+	                       * the call is in the client's list `sent` */
+	bool shows_end;       /* the result shows the end of the job, or there
+	                       * is no job */
+	bool shows_output;    /* the output in the result was marked as
+	                       * reported */
+	int64_t report;       /* number of the report of the events in the
+	                       * result's notes (session.h) */
+	/* Positions in stdout and stderr up to which earlier results have shown
+	 * output */
+	struct output_cursor out_before, err_before;
 
 	/* Times, in ms */
 	int64_t read_at;      /* time at which the request was read */

@@ -12,6 +12,12 @@
  *    that no later result repeats them. close_call() removes the reference to
  *    the job.
  *
+ * Over HTTP, the client may disconnect before the transport has written the
+ * accepted result completely. Therefore, hold_result() keeps the call in the
+ * list `sent` until calls_written() closes it. If the connection ends before
+ * that, calls_forget() undoes mark_reported(), so that later results repeat
+ * what the client has not received (H7).
+ *
  * A call that is cancelled gets no answer, and its command is terminated. If
  * the client has cancelled the call because of a client-side timeout,
  * calls_abandon() keeps the command as a task (E6). */
@@ -75,6 +81,14 @@ first_call(const struct client *c)
 	return call_at(c->calls.first);
 }
 
+/* Returns the first call whose result the transport is still writing, or
+ * NULL. */
+static struct call *
+first_sent(const struct client *c)
+{
+	return call_at(c->sent.first);
+}
+
 /* Returns the next call in the list, or NULL at the end. */
 static struct call *
 next_call(const struct call *call)
@@ -120,26 +134,18 @@ find_shortage(const struct client *c, bool waits)
 }
 
 /* Adds a new call to the client's list of open calls and returns it. `waits` is
- * true if the call only waits, without starting a command or an edit. If too
- * many calls are waiting or there is not enough memory, sends an error and
- * returns NULL. */
+ * true if the call only waits, without starting a command or an edit. Returns
+ * NULL if there is not enough memory. */
 static struct call *
-open_call(struct client *c, const struct reply *r, struct json token,
-          bool waits)
+add_call(struct client *c, const struct reply *r, struct json token, bool waits)
 {
-	const char *shortage = find_shortage(c, waits);
 	struct buf text = { NULL, 0, 0 };
 	struct call *call;
 	int64_t number;
 	size_t id_len;
 
-	if (shortage == NULL &&
-	    !buf_reserve(&text, JSON_GROWTH * (r->id.len + token.len)))
-		shortage = "out of memory";
-	if (shortage != NULL) {
-		rpc_error(r, JSONRPC_INTERNAL, shortage, NULL);
+	if (!buf_reserve(&text, JSON_GROWTH * (r->id.len + token.len)))
 		return NULL;
-	}
 	json_verbatim(r->id, &text);
 	id_len = text.len;
 	if (json_type(token) == JSON_STRING || json_int(token, &number))
@@ -162,12 +168,27 @@ open_call(struct client *c, const struct reply *r, struct json token,
 	return call;
 }
 
-/* Removes a call from the client's list of open calls and frees it. `read` is
- * true only if the client has received the call's result and shows_end() is
- * true for this result. In that case, the session can remove a finished task
- * that the call waited for (T3). */
+/* Opens a call; see add_call(). If too many calls are waiting or there is not
+ * enough memory, sends an error and returns NULL. */
+static struct call *
+open_call(struct client *c, const struct reply *r, struct json token,
+          bool waits)
+{
+	const char *shortage = find_shortage(c, waits);
+	struct call *call = NULL;
+
+	if (shortage == NULL) {
+		call = add_call(c, r, token, waits);
+		shortage = "out of memory";
+	}
+	if (call == NULL)
+		rpc_error(r, JSONRPC_INTERNAL, shortage, NULL);
+	return call;
+}
+
+/* Removes a call from the client's list of open calls. */
 static void
-close_call(struct call *call, bool read)
+leave_open(struct call *call)
 {
 	struct client *c = call->client;
 
@@ -175,12 +196,28 @@ close_call(struct call *call, bool read)
 	if (!has_own_job(call))
 		c->waits--;
 	c->bytes -= call->text.len;
+}
+
+/* Removes a call from its list and frees it. `read` is true only if the call's
+ * result has been sent and shows_end() is true for this result. In that case,
+ * the session can remove a finished task that the call waited for (T3). */
+static void
+close_call(struct call *call, bool read)
+{
+	struct client *c = call->client;
+
+	if (call->sent)
+		list_remove(&c->sent, &call->node);
+	else
+		leave_open(call);
 	if (call->job != NULL)
 		session_unref(c->session, call->job, read);
 	buf_free(&call->text);
 	watch_free(&call->watch);
 	unread_close(&call->out_shown);
 	unread_close(&call->err_shown);
+	unread_close(&call->out_before);
+	unread_close(&call->err_before);
 	call_request_free(&call->request);
 	free(call);
 }
@@ -301,7 +338,8 @@ put_result(struct buf *b, struct call *call)
 	}
 }
 
-/* Marks the output and the events in the call's result as reported. */
+/* Marks the output and the events in the call's result as reported. Records
+ * what undo_report() needs. */
 static void
 mark_reported(struct call *call)
 {
@@ -309,13 +347,17 @@ mark_reported(struct call *call)
 	struct job *job = call->job;
 	enum results_about about;
 
+	call->shows_end = shows_end(call);
 	if (job == NULL) {
-		session_report_sent(s, session_report_list(s));
+		call->report = session_report_list(s);
 		return;
 	}
-	session_report_sent(s, session_report_notes(s));
+	call->report = session_report_notes(s);
 	about = results_about(job, &call->request);
-	if (about != ABOUT_TASK_START)
+	call->shows_output = about != ABOUT_TASK_START;
+	unread_copy(&call->out_before, &job->out.seen);
+	unread_copy(&call->err_before, &job->err.seen);
+	if (call->shows_output)
 		job_mark_output_reported(job);
 	if (about == ABOUT_TASK_STATE && job->out.text != NULL)
 		job_mark_prompt_reported(job, &call->request.prompt);
@@ -323,23 +365,97 @@ mark_reported(struct call *call)
 		session_mark_dir_reported(s, job);
 }
 
+/* Marks the output of a result that was lost as not reported. */
+static void
+restore_output(const struct call *lost)
+{
+	struct job *job = lost->job;
+	struct call *call;
+
+	unread_copy(&job->out.seen, &lost->out_before);
+	unread_copy(&job->err.seen, &lost->err_before);
+	/* If one of these later results is lost too, the job must not skip the
+	 * output of this one. */
+	for (call = next_call(lost); call != NULL; call = next_call(call)) {
+		if (call->job != job)
+			continue;
+		unread_copy(&call->out_before, &lost->out_before);
+		unread_copy(&call->err_before, &lost->err_before);
+	}
+}
+
+/* Undoes mark_reported() for a result that was not written completely. */
+static void
+undo_report(struct call *call)
+{
+	session_report_lost(call->client->session, call->report);
+	if (call->shows_output)
+		restore_output(call);
+	if (call->job != NULL)
+		job_mark_prompt_lost(call->job, &call->request.prompt);
+}
+
+/* Returns whether the call has a job that no client can use without the call's
+ * result: a command that has not ended, or a task whose id is only in the
+ * result. */
+static bool
+needs_result(const struct call *call)
+{
+	const struct job *job = call->job;
+
+	return has_own_job(call) &&
+	    (job->state != JOB_FINISHED || job_has_id(job));
+}
+
 /* Closes a call whose result may not have reached the client. Later results of
  * the session repeat the output and notes of this result (H7). In a shared
  * session, later results cannot repeat them, and the call is cancelled instead
- * if the job that it started has not ended. */
+ * if its job is of no use without the result. */
 static void
 lose_result(struct call *call)
 {
 	struct session *s = call->client->session;
-	bool running = has_own_job(call) && call->job->state != JOB_FINISHED;
 
-	if (s->shared && running) {
+	if (s->shared && needs_result(call)) {
 		cancel_call(call);
 		return;
 	}
 	if (runs_command(call) && !s->shared)
 		session_keep(s, call->job);
 	close_call(call, false);
+}
+
+/* Closes a call whose result was not written completely. */
+static void
+lose_sent_result(struct call *call)
+{
+	undo_report(call);
+	lose_result(call);
+}
+
+/* Closes a call whose result has been sent. */
+static void
+close_answered(struct call *call)
+{
+	session_report_sent(call->client->session, call->report);
+	close_call(call, call->shows_end);
+}
+
+/* Keeps a call whose result the transport has accepted until the transport has
+ * written the result. Closes the call at once if the transport does not report
+ * this, or if no later result can repeat this one. */
+static void
+hold_result(struct call *call)
+{
+	struct client *c = call->client;
+
+	if (!c->channel.confirms || c->session->closing) {
+		close_answered(call);
+		return;
+	}
+	leave_open(call);
+	list_append(&c->sent, &call->node);
+	call->sent = true;
 }
 
 /* Sends the call's result, or an error if there is not enough memory for it.
@@ -368,7 +484,7 @@ answer(struct call *call)
 
 	if (accepted && !call->reply.in_doubt) {
 		mark_reported(call);
-		close_call(call, shows_end(call));
+		hold_result(call);
 	} else if (call->orphaned || call->reply.in_doubt ||
 	    call->client->session->shared) {
 		lose_result(call);
@@ -637,6 +753,18 @@ act_on_task(struct call *call, struct buf *wrong)
 		session_kill(job, c->now);
 }
 
+/* Sends an error result with the session's notes, and frees it. */
+static void
+answer_error(struct call *call, struct buf *result)
+{
+	if (!rpc_result(&call->reply, result) || call->reply.in_doubt) {
+		close_call(call, false);
+		return;
+	}
+	call->report = session_report_notes(call->client->session);
+	hold_result(call);
+}
+
 /* Starts waiting for the task that the call names, or for any task if the call
  * lists tasks. Sends the result at once if no wait is needed. */
 static void
@@ -654,10 +782,7 @@ open_wait(struct call *call)
 		act_on_call(call);
 		return;
 	}
-	if (rpc_result(&call->reply, &wrong) && !call->reply.in_doubt)
-		session_report_sent(c->session,
-		    session_report_notes(c->session));
-	close_call(call, false);
+	answer_error(call, &wrong);
 }
 
 /* Queues the call's job. If its command is still running at `limit`, a time in
@@ -705,6 +830,20 @@ calls_tool(struct client *c, const struct reply *r, struct json token,
 }
 
 void
+calls_reject(struct client *c, const struct reply *r, struct buf *result)
+{
+	struct json no_token = { NULL, 0 };
+	struct call *call = add_call(c, r, no_token, true);
+
+	if (call != NULL) {
+		answer_error(call, result);
+		return;
+	}
+	buf_free(result);
+	rpc_error(r, JSONRPC_INTERNAL, "out of memory", NULL);
+}
+
+void
 calls_listen(struct client *c, const struct reply *r)
 {
 	struct json no_token = { NULL, 0 };
@@ -724,11 +863,12 @@ calls_listen(struct client *c, const struct reply *r)
 
 /* -- The end of calls ------------------------------------------------------ */
 
-/* Returns the open call with the given request id, or NULL if there is none. */
+/* Returns the call in the list that has the given request id, or NULL if there
+ * is none. */
 static struct call *
-find_call(struct client *c, struct json id)
+find_call(const struct list *calls, struct json id)
 {
-	struct call *call = first_call(c);
+	struct call *call = call_at(calls->first);
 
 	/* Requests with an id longer than RPC_ID_MAX are rejected. */
 	if (id.len > RPC_ID_MAX)
@@ -741,7 +881,7 @@ find_call(struct client *c, struct json id)
 void
 calls_cancel(struct client *c, struct json id)
 {
-	struct call *call = find_call(c, id);
+	struct call *call = find_call(&c->calls, id);
 
 	if (call != NULL)
 		cancel_call(call);
@@ -750,10 +890,14 @@ calls_cancel(struct client *c, struct json id)
 void
 calls_abandon(struct client *c, struct json id)
 {
-	struct call *call = find_call(c, id);
+	struct call *call = find_call(&c->calls, id);
 
-	if (call == NULL)
+	if (call == NULL) {
+		call = find_call(&c->sent, id);
+		if (call != NULL)
+			call->reply.in_doubt = true;
 		return;
+	}
 	if (!runs_command(call) || c->session->shared) {
 		cancel_call(call);
 		return;
@@ -768,6 +912,11 @@ calls_forget(struct client *c, void *to, bool cancel, int64_t now)
 	struct call *call, *next;
 
 	c->now = now;
+	for (call = first_sent(c); call != NULL; call = next) {
+		next = next_call(call);
+		if (call->reply.to == to)
+			lose_sent_result(call);
+	}
 	for (call = first_call(c); call != NULL; call = next) {
 		next = next_call(call);
 		if (call->reply.to != to)
@@ -790,16 +939,43 @@ calls_doubt(struct client *c, const void *to)
 		if (call->reply.to == to)
 			call->reply.in_doubt = true;
 	}
+	for (call = first_sent(c); call != NULL; call = next_call(call)) {
+		if (call->reply.to == to)
+			call->reply.in_doubt = true;
+	}
+}
+
+void
+calls_written(struct client *c, const void *to)
+{
+	struct call *call, *next;
+
+	for (call = first_sent(c); call != NULL; call = next) {
+		next = next_call(call);
+		if (call->reply.to != to)
+			continue;
+		if (call->reply.in_doubt)
+			lose_sent_result(call);
+		else
+			close_answered(call);
+	}
+}
+
+/* Returns whether the list contains a call of the peer at the address `to`. */
+static bool
+has_call_of(const struct list *calls, const void *to)
+{
+	const struct call *call = call_at(calls->first);
+
+	while (call != NULL && call->reply.to != to)
+		call = next_call(call);
+	return call != NULL;
 }
 
 bool
 calls_await(const struct client *c, const void *to)
 {
-	const struct call *call = first_call(c);
-
-	while (call != NULL && call->reply.to != to)
-		call = next_call(call);
-	return call != NULL;
+	return has_call_of(&c->calls, to) || has_call_of(&c->sent, to);
 }
 
 bool
@@ -809,7 +985,7 @@ calls_are_open(const struct client *c)
 
 	while (call != NULL && is_subscription(call))
 		call = next_call(call);
-	return call != NULL;
+	return call != NULL || c->sent.first != NULL;
 }
 
 void
@@ -818,6 +994,9 @@ calls_close(struct client *c)
 	struct buf b = { NULL, 0, 0 };
 	struct call *call, *next;
 
+	/* No later result of the session can repeat these results. */
+	while (c->sent.first != NULL)
+		close_answered(first_sent(c));
 	calls_read(c);
 	calls_act(c);
 	for (call = first_call(c); call != NULL; call = next) {
@@ -842,4 +1021,6 @@ calls_free(struct client *c)
 {
 	while (c->calls.first != NULL)  /* close_call() removes the call */
 		close_call(first_call(c), false);
+	while (c->sent.first != NULL)
+		close_call(first_sent(c), false);
 }

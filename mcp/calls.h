@@ -34,6 +34,9 @@ struct client {
 	                               * transport's queue, in bytes */
 	struct list calls;            /* open calls, in the order of their
 	                               * requests */
+	struct list sent;             /* calls whose results the transport is
+	                               * still writing, in the order of their
+	                               * results */
 	int waits;                    /* number of open calls that run neither a
 	                               * command nor an edit of their own */
 	size_t bytes;                 /* total size of the ids and progress
@@ -53,25 +56,38 @@ bool calls_tool(struct client *, const struct reply *, struct json token,
 /* Opens a subscription for a subscriptions/listen request. */
 void calls_listen(struct client *, const struct reply *);
 
+/* Rejects a call with invalid arguments. `result` contains the members of the
+ * error result, which includes the session's notes, and is freed. */
+void calls_reject(struct client *, const struct reply *, struct buf *result);
+
+/* Handles the result of the peer at the address `to`, which the transport has
+ * written completely. Only called if the channel's `confirms` is set. */
+void calls_written(struct client *, const void *to);
+
 /* Cancels the call with the given id, if there is one (P8). */
 void calls_cancel(struct client *, struct json id);
 /* Closes the call with the given id, whose client-side timeout has expired. The
- * call's command keeps running (E6), except in a shared session. */
+ * call's command keeps running (E6), except in a shared session. If the result
+ * is already being written, later results repeat it, because the client
+ * probably ignores it. */
 void calls_abandon(struct client *, struct json id);
 /* Handles the open calls of the peer at the address `to`, which has
  * disconnected. If `cancel` is true, cancels these calls (E6). Otherwise, keeps
  * open the calls that run a foreground command or an edit, and closes all other
  * calls. All commands and tasks keep running, but no response is sent, and a
- * later result reports what became of the commands (H7). `now` is the current
- * time, in ms. */
+ * later result reports what became of the commands (H7). The same applies to a
+ * call whose result was not written completely. `now` is the current time, in
+ * ms. */
 void calls_forget(struct client *, void *to, bool cancel, int64_t now);
 /* Records that the responses to the open calls of the peer at the address `to`
  * might not reach the peer. boris still sends these responses, but later
  * results repeat their output and notes (H7). */
 void calls_doubt(struct client *, const void *to);
-/* Returns whether any call of the peer at the address `to` is still open. */
+/* Returns whether any call of the peer at the address `to` is still open, or
+ * its result has not been written completely. */
 bool calls_await(const struct client *, const void *to);
-/* Returns whether any call other than a subscription is still open. */
+/* Returns whether any call other than a subscription is still open, or its
+ * result has not been written completely. */
 bool calls_are_open(const struct client *);
 
 /* Adds the deadlines of the open calls to the poll set. */

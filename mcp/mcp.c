@@ -139,11 +139,10 @@ do_listen(struct mcp_request *r)
 static void
 respond_bad_arguments(struct mcp_request *r)
 {
-	struct session *s = r->client->session;
+	struct client *c = r->client;
 
-	results_error(&r->result, &r->reply.caller, s, &r->error_text);
-	if (rpc_result(&r->reply, &r->result) && !r->reply.in_doubt)
-		session_report_sent(s, session_report_notes(s));
+	results_error(&r->result, &r->reply.caller, c->session, &r->error_text);
+	calls_reject(c, &r->reply, &r->result);
 }
 
 /* Appends the sender's name and address to a tool call's log entry (A1). */
@@ -395,7 +394,7 @@ mcp_open(const struct options *options, enum mcp_peer peer, rpc_send *send,
 
 	c->options = options;
 	c->channel = (struct rpc_channel){ .send = send, .transport = transport,
-	    .null_id = peer == MCP_STDIO };
+	    .null_id = peer == MCP_STDIO, .confirms = peer != MCP_STDIO };
 	c->session = session_open(options, peer == MCP_HTTP_SHARED);
 	if (c->session == NULL) {
 		mcp_free(c);

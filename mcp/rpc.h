@@ -103,6 +103,9 @@ struct rpc_channel {
 	                            * cannot be read contains "id":null
 	                            * (JSON-RPC 2.0, section 5) instead of
 	                            * omitting the id */
+	bool confirms;             /* whether the transport reports that a
+	                            * response has been written (calls_written()
+	                            * in mcp/calls.h) */
 	enum rpc_outcome outcome;  /* state of the response to the current
 	                            * message */
 };

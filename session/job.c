@@ -138,3 +138,12 @@ job_mark_prompt_reported(struct job *job, const struct prompt *prompt)
 	job->prompt_reported = true;
 	job->asked_at = prompt->since;
 }
+
+void
+job_mark_prompt_lost(struct job *job, const struct prompt *prompt)
+{
+	if (prompt->state == TERMINAL_BUSY || prompt->since != job->asked_at)
+		return;
+	job->prompt_reported = false;
+	job->asked_at = 0;
+}

@@ -236,5 +236,8 @@ void job_mark_output_reported(struct job *);
 /* Records that a result has reported the given prompt of the job's terminal.
  * Does nothing if the state of the prompt is TERMINAL_BUSY. */
 void job_mark_prompt_reported(struct job *, const struct prompt *);
+/* Undoes job_mark_prompt_reported(), unless a result has reported another
+ * prompt since then. */
+void job_mark_prompt_lost(struct job *, const struct prompt *);
 
 #endif

@@ -31,8 +31,8 @@ enum session_list {
 	LISTS
 };
 
-/* A session. Other modules may access only `shared`, `dir`, `queued` and the
- * job counts, and must not modify them. */
+/* A session. Other modules may access only `shared`, `closing`, `dir`, `queued`
+ * and the job counts, and must not modify them. */
 struct session {
 	const struct options *options;
 	bool shared;              /* the session is shared by all clients that

@@ -2107,6 +2107,162 @@ lose_handover() {
 	like "$(plain note)" '*task ???????? ended with exit code 0 (echo $BASHPID*'
 }
 
+# is_being_sent: a client of boris has more than 32 KiB to read
+is_being_sent() {
+	awk -v port=":$(printf %04X "$port")\$" '
+		$3 ~ port && $4 == "01" && substr($5, 10) > "00008000" { n++ }
+		END { exit !n }' /proc/net/tcp
+}
+
+# A command whose output is longer than what the kernel stores for a client
+LONG='printf "%030000d" 0 | sed s/0/€/g; printf "%030000d" 0 | sed s/0/€/g >&2'
+
+# leave_unread COMMAND: Starts a server and runs COMMAND after $LONG in a session.
+# Returns while boris is writing the response, which the client does not read. The
+# connection b has the same session.
+leave_unread() {
+	needs_linux
+	start_http
+	open_session a
+	join_session b a
+	post_bash_and_read b true
+	post_bash a "$LONG; $1"
+	eventually is_being_sent
+}
+
+@test "H7: the result of a command is kept if the client disconnects before it has read all of it" {
+	leave_unread 'exit 3'
+	disconnect a
+	eventually loss_is_noted
+	like "$(plain note)" '*lost; its command ended as task ???????? with exit code 3*'
+	[[ $(plain note) =~ task\ ([0-9a-f]{8}) ]]
+	post_tool_and_read b task_output '{"task_id":"'"${BASH_REMATCH[1]}"'"}'
+	is "$(result exit_code) $(plain stdout | tr -dc '\342' | wc -c)" '3 30000'
+}
+
+@test "H7: the result of a command is kept if the client reads nothing for a minute" {
+	use_fast_clock
+	leave_unread true
+	pause 55000
+	post_bash_and_read b true
+	is "$(plain note)" ''
+	eventually loss_is_noted
+}
+
+@test "H7, K4: the working directory is reported again if its response is not written completely" {
+	leave_unread 'cd /'
+	disconnect a
+	eventually loss_is_noted
+	post_bash_and_read b true
+	has "$(get -s result content 0 text)" $'\ncwd: /\n'
+}
+
+@test "H7, T8: a note is repeated if its response is not written completely" {
+	needs_linux
+	start_http
+	open_session a
+	join_session b a
+	post_bash_and_read b 'echo $BASHPID >pid; exit 5' '"run_in_background":true'
+	await_file pid
+	eventually is_reaped "$(<pid)"
+	post_bash a "$LONG"
+	eventually is_being_sent
+	disconnect a
+	eventually loss_is_noted
+	like "$(plain note)" '*task ???????? ended with exit code 5*'
+	post_bash_and_read b true
+	is "$(plain note)" ''
+}
+
+@test "H7, T3: a task can be read again if its final result is not written completely" {
+	needs_linux
+	start_http
+	open_session a
+	join_session b a
+	post_bash_and_read b "$LONG; exit 3" '"run_in_background":true'
+	task=$(plain task_id)
+	tool_message task_output '{"task_id":"'"$task"'","wait":60000}'
+	post a "$message"
+	eventually is_being_sent
+	disconnect a
+	answers_ping b
+	post_tool_and_read b task_output '{"task_id":"'"$task"'"}'
+	is "$(result status) $(result exit_code)" '"completed" 3'
+}
+
+# shows_new: task_output with new returns output of the task
+shows_new() {
+	post_tool_and_read b task_output '{"task_id":"'"$task"'","new":true}'
+	[ -n "$(plain stdout)" ]
+}
+
+@test "H7, T3: output of a running task is returned again if it is not written completely" {
+	needs_linux
+	start_http
+	open_session a
+	join_session b a
+	post_bash_and_read b "$LONG; echo x >mark; read <gate" '"run_in_background":true'
+	task=$(plain task_id)
+	await_file mark
+	answers_ping b
+	tool_message task_output '{"task_id":"'"$task"'","new":true,"limit":30000}'
+	post a "$message"
+	eventually is_being_sent
+	disconnect a
+	eventually shows_new
+}
+
+@test "H7: calls in a session proceed while a response is being written" {
+	leave_unread 'exit 3'
+	post_bash_and_read b 'echo next'
+	is "$(plain stdout) $(plain note)" 'next '
+	read_answer a
+	is "$(result exit_code)" 3
+	post_bash_and_read b true
+	is "$(plain note)" ''
+}
+
+@test "H7: a response that is being written is completed if its session is closed" {
+	leave_unread 'exit 3'
+	request_http b DELETE /mcp "Mcp-Session-Id: ${session_of[b]}"
+	is "$http" 204
+	read_answer a
+	is "$(result exit_code)" 3
+}
+
+@test "H7, E6: a result is kept if the call times out in the client while it is being written" {
+	leave_unread 'exit 3'
+	cancelled b $id '"reason":"Request timed out"'
+	read_answer a
+	is "$(result exit_code)" 3
+	eventually loss_is_noted
+}
+
+@test "H7, P8: the cancellation of a call whose response is being written has no effect" {
+	leave_unread 'exit 3'
+	cancelled b $id
+	read_answer a
+	is "$(result exit_code)" 3
+	post_bash_and_read b true
+	is "$(plain note)" ''
+}
+
+@test "H6, T2: an unread result is not discarded to make room for tasks whose responses are lost" {
+	needs_linux
+	start_http
+	connect b
+	stateless_ran b 'echo end' '"run_in_background":true'
+	task=$(plain task_id)
+	for i in {1..12}; do
+		connect a
+		stateless_runs a "$LONG" '"run_in_background":true,"wait":60000'
+		eventually is_being_sent
+		disconnect a
+	done
+	stateless_used b task_output '{"task_id":"'"$task"'","wait":60000}'
+	is "$(plain stdout)" end
+}
+
 @test "H7: the event stream of a cancelled call ends without a result" {
 	start_http
 	open_session a
@@ -2787,13 +2943,6 @@ cannot_connect() {
 	is $status 0
 	eventually has_no_processes
 	expect_only_listening
-}
-
-# is_being_sent: a client of boris has more than 32 KiB to read
-is_being_sent() {
-	awk -v port=":$(printf %04X "$port")\$" '
-		$3 ~ port && $4 == "01" && substr($5, 10) > "00008000" { n++ }
-		END { exit !n }' /proc/net/tcp
 }
 
 @test "H9, P10: SIGTERM does not truncate a response that is being sent" {

@@ -240,6 +240,13 @@ connection_end_stream(struct connection *c)
 	set_state(c, CONNECTION_WRITING, NEVER);
 }
 
+bool
+connection_has_responded(const struct connection *c)
+{
+	return c->state == CONNECTION_READING ||
+	    c->state == CONNECTION_CLOSING;
+}
+
 void
 connection_reject(struct connection *c, int status)
 {

@@ -80,6 +80,10 @@ bool connection_event(struct connection *, const struct buf *message);
 bool connection_progress(struct connection *, const struct buf *message);
 void connection_end_stream(struct connection *);
 
+/* Returns whether the response to the last request has been written completely,
+ * and the connection was not aborted. */
+bool connection_has_responded(const struct connection *);
+
 /* Rejects the request with the given HTTP status. The connection is closed
  * after the response, because the start of the next request cannot be found. */
 void connection_reject(struct connection *, int status);

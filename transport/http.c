@@ -53,9 +53,9 @@ struct peer {
 	                          * right token or the token changes (H8) */
 	const char *session_id;  /* id of the session that the request opens;
 	                          * NULL if it opens none */
-	struct client *client;   /* MCP client that handles the request awaiting
-	                          * a response; NULL if there is no such
-	                          * request */
+	struct client *client;   /* MCP client that handles the call whose
+	                          * response has not been written completely;
+	                          * NULL if there is no such call */
 };
 
 /* A session of a legacy client, identified by its Mcp-Session-Id */
@@ -631,7 +631,8 @@ handle_message(struct http *h, struct peer *p)
 		outcome = mcp_handle(p->client, p, &m, h->now);
 	if (outcome == RPC_NO_ANSWER)
 		respond_text(p, 202, "");
-	if (outcome != RPC_LATER)
+	/* An answered call is kept until its response has been written. */
+	if (p->client != NULL && !calls_await(p->client, p))
 		p->client = NULL;
 }
 
@@ -840,6 +841,10 @@ end_turn(struct peer *p)
 			connection_end_stream(c);
 	}
 	connection_end_turn(c);
+	if (p->client != NULL && connection_has_responded(c)) {
+		calls_written(p->client, p);
+		p->client = NULL;
+	}
 }
 
 static bool
@@ -983,6 +988,20 @@ must_wait(const struct http *h, const struct peer *p)
 	return h->handled >= BODY_BUDGET && p->connection.request.body.len > 0;
 }
 
+/* Handles the call of a peer that has closed its sending side. Cancels a
+ * stateless call that has not been answered yet. A call in a session continues,
+ * because the peer may still read the response (H7). */
+static void
+handle_hang_up(const struct http *h, struct peer *p)
+{
+	bool answered = p->connection.state == CONNECTION_WRITING;
+
+	if (p->client == h->shared && !answered)
+		connection_abort(&p->connection);
+	else
+		calls_doubt(p->client, p);
+}
+
 static void
 read_peers(struct http *h, const struct loop *loop)
 {
@@ -994,15 +1013,8 @@ read_peers(struct http *h, const struct loop *loop)
 			continue;
 		connection_read(&p->connection, loop);
 		handle_requests(h, p);
-		if (!p->connection.hung_up || p->client == NULL)
-			continue;
-		/* Cancel the peer's stateless call if the peer has closed its
-		 * sending side. A call in a session continues, because the
-		 * peer may still read the response (H7). */
-		if (p->client == h->shared)
-			connection_abort(&p->connection);
-		else
-			calls_doubt(p->client, p);
+		if (p->connection.hung_up && p->client != NULL)
+			handle_hang_up(h, p);
 	}
 }
 
