@@ -2247,6 +2247,35 @@ shows_new() {
 	is "$(plain note)" ''
 }
 
+# stateless_runs_with_token NAME COMMAND [ARGUMENTS]: does what stateless_runs does,
+# with a token
+stateless_runs_with_token() {
+	bash_message "$2" "${3-}" "$META"
+	stateless_post "$1" 'Authorization: Bearer t'
+}
+
+# has_task: the server that was started with --token=t has a running task
+has_task() {
+	request_http h GET /health 'Authorization: Bearer t'
+	has "$body" '"tasks":1' 2>/dev/null
+}
+
+@test "H7: a stateless command is terminated if the response with its task id is not written" {
+	needs_linux
+	start_http --token=t --call-limit=2
+	connect a h
+	# The kernel stores the first response, but not all of the second one.
+	stateless_runs_with_token a 'printf %030000d 0; printf %030000d 0 >&2'
+	stateless_runs_with_token a 'printf %010000d 0 | sed s/0/😀/g
+		printf %010000d 0 | sed s/0/😀/g >&2
+		echo $BASHPID >pid; read <never' '"timeout":600000'
+	await_file pid
+	eventually has_task
+	is_running pid
+	disconnect a
+	eventually is_gone pid
+}
+
 @test "H6, T2: an unread result is not discarded to make room for tasks whose responses are lost" {
 	needs_linux
 	start_http
