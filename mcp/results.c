@@ -397,6 +397,14 @@ note_unit(struct buf *b, const struct job *job)
 		note(b, "timeout is in milliseconds");
 }
 
+/* Returns whether the client has cancelled the job's call because of a
+ * client-side timeout (E6). */
+static bool
+has_timed_out_call(const struct job *job)
+{
+	return job->abandoned && !job->lost;
+}
+
 /* Adds a note saying that a command was terminated because of the client's
  * timeout for the call (E6, K2). note_limits() adds a note explaining why the
  * command could not continue as a task. */
@@ -406,7 +414,7 @@ note_ended_with_call(struct buf *b, const struct job *job)
 	bool ended = job->exec.shell_ended;
 	int64_t queued = job_queued(job);
 
-	if (job->abandoned)
+	if (has_timed_out_call(job))
 		note(b, ended ? "the command was terminated when your call "
 		    "timed out"
 		    : "the command could not be stopped when your call timed "
@@ -472,7 +480,8 @@ note_limits(struct result *r)
 	const struct job *job = r->job;
 	struct buf *b = &r->notes;
 
-	if (job->too_many_tasks && (job->abandoned || job->limit_reached))
+	if (job->too_many_tasks &&
+	    (has_timed_out_call(job) || job->limit_reached))
 		note_ended_with_call(b, job);
 	else if (job->timed_out && r->is_task)
 		note_task_timeout(b, job);

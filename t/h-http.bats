@@ -2021,6 +2021,22 @@ lose_handover() {
 	lose_handover '"run_in_background":true,"wait":1000'
 }
 
+@test "H7, K2: the kept result says that the command was terminated at the call limit" {
+	start_http --call-limit=1
+	open_session a
+	join_session b a
+	for i in {1..10}; do
+		post_bash_and_read b 'read <never' '"run_in_background":true'
+	done
+	post_bash a 'echo x >mark; read <never' '"timeout":600000'
+	await_file mark
+	disconnect_stream a
+	eventually loss_is_noted
+	[[ $(plain note) =~ task\ ([0-9a-f]{8}) ]]
+	post_tool_and_read b task_output '{"task_id":"'"${BASH_REMATCH[1]}"'"}'
+	has "$(plain note)" 'terminated after 1.0 s, the longest this client waits'
+}
+
 @test "H7: a note says how a task ended if the client never received its id" {
 	start_http
 	open_session a
