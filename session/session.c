@@ -1017,9 +1017,9 @@ session_unref(struct session *s, struct job *job, bool read)
 	drop_if_done(s, job);
 }
 
-/* Adds the unreported ends of up to SESSION_ENDS_REPORTED tasks to the
- * report. */
-static void
+/* Adds the unreported ends of up to SESSION_ENDS_REPORTED tasks to the report.
+ * Returns the number of events added. */
+static int
 report_ends(struct session *s, int64_t report)
 {
 	struct job *ended;
@@ -1028,26 +1028,32 @@ report_ends(struct session *s, int64_t report)
 	for (n = 0; n < SESSION_ENDS_REPORTED; n++) {
 		ended = session_next_unreported_end(s, NULL);
 		if (ended == NULL)
-			return;
+			break;
 		ended->end_report = report;
 	}
+	return n;
 }
 
-/* Adds the unreported ends of all listed tasks to the report. */
-static void
+/* Adds the unreported ends of all listed tasks to the report. Returns the number
+ * of events added. */
+static int
 report_listed_ends(struct session *s, int64_t report)
 {
 	struct job *job = NULL;
+	int n = 0;
 
 	while ((job = session_next_task(s, job)) != NULL) {
-		if (is_unreported_end(job))
+		if (is_unreported_end(job)) {
 			job->end_report = report;
+			n++;
+		}
 	}
+	return n;
 }
 
 /* Adds the abandoned jobs that no result has reported yet to the report, up to
- * the maximum number per result. */
-static void
+ * the maximum number per result. Returns the number of events added. */
+static int
 report_abandoned(struct session *s, int64_t report)
 {
 	struct job *job;
@@ -1056,16 +1062,18 @@ report_abandoned(struct session *s, int64_t report)
 	for (n = 0; n < SESSION_ABANDONED_REPORTED; n++) {
 		job = session_next_abandoned(s, NULL);
 		if (job == NULL)
-			return;
+			break;
 		job->abandoned_report = report;
 		if (job->state == JOB_FINISHED)
 			job->end_report = report;
 	}
+	return n;
 }
 
 /* Adds the cancelled jobs whose command boris could not terminate to the
- * report, up to the maximum number per result. */
-static void
+ * report, up to the maximum number per result. Returns the number of events
+ * added. */
+static int
 report_survivors(struct session *s, int64_t report)
 {
 	struct job *job;
@@ -1073,31 +1081,33 @@ report_survivors(struct session *s, int64_t report)
 
 	for (n = 0; n < SESSION_SURVIVORS_REPORTED; n++) {
 		job = session_next_survivor(s, NULL);
-		if (job != NULL)
-			job->survivor_report = report;
+		if (job == NULL)
+			break;
+		job->survivor_report = report;
 	}
 	s->has_survivors = session_next_survivor(s, NULL) != NULL;
+	return n;
 }
 
 int64_t
 session_report_notes(struct session *s)
 {
 	int64_t report = ++s->last_report;
+	int n = report_ends(s, report);
 
-	report_ends(s, report);
-	report_abandoned(s, report);
-	report_survivors(s, report);
-	return report;
+	n += report_abandoned(s, report);
+	n += report_survivors(s, report);
+	return n > 0 ? report : 0;
 }
 
 int64_t
 session_report_list(struct session *s)
 {
 	int64_t report = ++s->last_report;
+	int n = report_listed_ends(s, report);
 
-	report_listed_ends(s, report);
-	report_abandoned(s, report);
-	return report;
+	n += report_abandoned(s, report);
+	return n > 0 ? report : 0;
 }
 
 /* Sets *event to `to` if it is the number of the report. Returns whether it
@@ -1131,6 +1141,9 @@ session_report_sent(struct session *s, int64_t report)
 {
 	struct job *job, *next;
 
+	/* Most reports are empty, and the lists of jobs can be long. */
+	if (report == 0)
+		return;
 	for (job = first_in(s, LIST_BACKGROUND); job != NULL; job = next) {
 		next = next_in(job);
 		settle_sent(s, job, report);
@@ -1156,6 +1169,8 @@ session_report_lost(struct session *s, int64_t report)
 {
 	struct job *job;
 
+	if (report == 0)
+		return;
 	for (job = first_in(s, LIST_BACKGROUND); job != NULL;
 	    job = next_in(job))
 		settle_lost(s, job, report);

@@ -162,15 +162,18 @@ enum {
 enum { REPORT_SENT = -1 };
 /* Marks as reported the events mentioned in the notes of a result or an error:
  * ended tasks, abandoned tool calls, and cancelled commands that boris could
- * not terminate. Returns the number of the report. */
+ * not terminate. Returns the number of the report, or 0 if no event was
+ * marked. */
 int64_t session_report_notes(struct session *);
 /* Marks the ended tasks and the abandoned tool calls as reported. Must be
- * called after a result has listed all tasks. Returns the number of the
- * report. */
+ * called after a result has listed all tasks. Returns the number of the report,
+ * or 0 if no event was marked. */
 int64_t session_report_list(struct session *);
-/* Frees the jobs that were only kept because the report could be lost. */
+/* Frees the jobs that were only kept because the report could be lost. Does
+ * nothing if the report is 0. */
 void session_report_sent(struct session *, int64_t report);
-/* Marks the events of the report as not reported. */
+/* Marks the events of the report as not reported. Does nothing if the report is
+ * 0. */
 void session_report_lost(struct session *, int64_t report);
 /* Marks the session's directory as reported if the result of the job's command
  * included this directory (K4). */

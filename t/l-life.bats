@@ -330,7 +330,7 @@ close_with_queue() {
 	needs_plain
 	close_with_queue 4000
 	few=$cost
-	close_with_queue 20000
+	close_with_queue 16000
 	most $cost $((10 * few + 300))
 }
 
