@@ -24,6 +24,8 @@ revised_finish(struct revisions *v, const struct row_history *h, int64_t row)
 	struct list_node *n;
 	int64_t i;
 
+	if (row >= v->read_rows)
+		return;
 	for (n = v->readers.first; n != NULL; n = n->next) {
 		reader = LIST_ITEM(n, struct revised_reader, node);
 		i = row - reader->row;
@@ -39,6 +41,8 @@ revised_read(struct revisions *v, struct revised_reader *reader, int64_t row)
 		reader->readers = &v->readers;
 		list_append(reader->readers, &reader->node);
 	}
+	if (v->read_rows < row + REVISED_ROWS)
+		v->read_rows = row + REVISED_ROWS;
 	reader->row = row;
 	reader->change = v->change;
 	reader->rewritten = 0;

@@ -57,6 +57,8 @@ enum { REVISED_ROWS = 64 };  /* maximum number of rows on a screen, which is the
 struct revisions {
 	int64_t change;      /* sequence number of the last change to the
 	                      * screen */
+	int64_t read_rows;   /* number of a row that is beyond the rows of all
+	                      * readers */
 	struct list readers; /* the attached readers */
 };
 

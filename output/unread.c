@@ -35,6 +35,7 @@
 
 #include "output/unread.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "output/kept.h"
@@ -71,11 +72,13 @@ static bool
 find_missed(const struct kept *k, const struct output_cursor *c,
             struct piece *p)
 {
-	const struct missed *m = c->missed, *last = m + c->missed_parts;
+	const struct missed *m;
 	int64_t start;
 	size_t at, end, part_end;
+	int i;
 
-	for (; m < last; m++) {
+	for (i = 0; i < c->missed_parts; i++) {
+		m = &c->missed[i];
 		start = c->next > m->start ? c->next : m->start;
 		at = kept_index(k, start);
 		end = kept_index(k, m->end);
@@ -322,15 +325,27 @@ unread_mark_read(struct kept *k, struct output_cursor *c)
 void
 unread_copy(struct output_cursor *c, const struct output_cursor *from)
 {
-	revised_detach(&c->reader);
+	int i;
+
+	unread_close(c);
 	*c = *from;
 	revised_copy(&c->reader);
+	if (from->missed_parts == 0) {
+		c->missed = NULL;
+		return;
+	}
+	c->missed = mem_get(MISSED_MAX * sizeof(*c->missed));
+	for (i = 0; i < from->missed_parts; i++)
+		c->missed[i] = from->missed[i];
 }
 
 void
 unread_close(struct output_cursor *c)
 {
 	revised_detach(&c->reader);
+	free(c->missed);
+	c->missed = NULL;
+	c->missed_parts = 0;
 }
 
 /* Records that the reader has missed a part of the text, which must not be
@@ -339,13 +354,19 @@ unread_close(struct output_cursor *c)
 static void
 add_missed(const struct kept *k, struct output_cursor *c, struct missed m)
 {
-	struct missed *last = c->missed + c->missed_parts - 1;
+	struct missed *last;
 
 	if (m.start >= m.end ||
 	    is_blank(k, kept_index(k, m.start), kept_index(k, m.end)))
 		return;
-	if (c->missed_parts > 0 &&
-	    (last->end == m.start || c->missed_parts == MISSED_MAX)) {
+	if (c->missed == NULL)
+		c->missed = mem_get(MISSED_MAX * sizeof(m));
+	if (c->missed_parts == 0) {
+		c->missed[c->missed_parts++] = m;
+		return;
+	}
+	last = &c->missed[c->missed_parts - 1];
+	if (last->end == m.start || c->missed_parts == MISSED_MAX) {
 		last->end = m.end;
 		last->end_line = m.end_line;
 	} else {

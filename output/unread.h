@@ -64,8 +64,9 @@ struct output_cursor {
 	/* The parts of the text that the reader has missed, in ascending order.
 	 * If there are too many parts, the last one also contains text that the
 	 * reader has read, because repeating text is better than losing it. */
-	struct missed missed[MISSED_MAX];
-	int missed_parts;  /* number of parts in `missed` */
+	struct missed *missed;  /* an array of MISSED_MAX parts, or NULL if no
+	                         * text has been missed yet */
+	int missed_parts;       /* number of parts in `missed` */
 
 	/* The progress of a read that returns the reader's unread text in
 	 * several pieces. Both members are 0 when no read is in progress. */
