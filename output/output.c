@@ -537,7 +537,7 @@ new_region(struct output *o, const struct output_cursor *c,
 	r.text = joined->data;
 	r.end = joined->len;
 	r.size = add_sizes(earlier.size, added.size);
-	if (earlier.gap == earlier.end)
+	if (earlier.size.bytes == (int64_t)earlier.end)
 		r.gap = r.end;
 	return r;
 }
@@ -608,7 +608,8 @@ static int64_t
 show_region(const struct output *o, const struct region *r,
             const struct cut *cut, const char *name, struct buf *b)
 {
-	bool fits = r->gap == r->end && !cut_is_needed(cut, &r->size);
+	bool is_whole = r->size.bytes == (int64_t)(r->end - r->at);
+	bool fits = is_whole && !cut_is_needed(cut, &r->size);
 
 	if (fits && !o->is_binary)
 		return show_all(r, b);
