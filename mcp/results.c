@@ -1584,6 +1584,8 @@ put_output(struct result *r)
 		if (s[i].text.len > 0 || !s[i].only_screen)
 			json_put_bytes(&r->data, s[i].name, s[i].text.data,
 			    s[i].text.len);
+		if (s[i].only_screen)
+			json_put_bytes(&r->data, "stderr", "", 0);
 		if (s[i].text.len == 0)
 			continue;
 		buf_end_line(&r->text);
