@@ -34,6 +34,8 @@ job_free(struct job *job)
 	free(job->exec.dir);
 	free(job->cwd);
 	free(job->start_dir);
+	unread_close(&job->out.seen);
+	unread_close(&job->err.seen);
 	free(job->tracked_dir);
 	free(job->dir);
 	free(job);
