@@ -63,8 +63,9 @@ struct result {
 	struct buf heading; /* text for the first line of the result; empty
 	                     * unless a foreground command timed out */
 	struct buf notes;   /* all notes for the result, separated by "; " */
-	size_t events;      /* size of the one-time notes at the end of `notes`,
-	                     * in bytes; no later result repeats them */
+	size_t events;      /* size, in bytes, of the notes about events, which
+	                     * are at the end of `notes`; only one result
+	                     * contains such a note */
 	struct buf text, data;
 };
 
@@ -1410,7 +1411,7 @@ cut_facts(struct result *r, size_t tail)
 		return;
 	/* If possible, keep the run time and all notes, and shorten the lines
 	 * above them. If the notes are too long for that, keep only the
-	 * one-time notes, which come last. */
+	 * notes about events, which come last. */
 	if (tail + FACTS_MIN >= max)
 		tail = r->events;
 	cut_before(&r->text, tail, max);

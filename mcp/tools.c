@@ -162,8 +162,8 @@ static const struct argument {
 		.type = JSON_STRING,
 		.flags = HANDLE | TYPED,
 		.help = { [BASH] = "ID of the task to type input into, as "
-		    "returned by bash; not needed with check_pid or kill_pid "
-		    "unless a note in a result asks for it",
+		    "returned by bash; with check_pid or kill_pid, needed only "
+		    "if a note says so",
 		    [TASK_OUTPUT] = "ID of the task, as returned by bash" },
 		.must_be = "a task ID that bash returned"
 	},
@@ -199,7 +199,7 @@ static const struct argument {
 		    "as a background task, and the call returns when it "
 		    "prints this text",
 		    [TASK_OUTPUT] = "Plain text to wait for in new output "
-		    "(wait then defaults to 30000)" },
+		    "(with until, the default of wait is 30000)" },
 		.must_be = "a string of 1 to 1000 characters without "
 		    "newlines"
 	},
@@ -1105,8 +1105,8 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 	    "ms) is terminated. ",
 	    default_timeout(o, r));
 	buf_fmt(b, "For jobs that take longer, use run_in_background with "
-	    "wait. To start a server, set until to text that it prints when "
-	    "ready. ");
+	    "wait. To start a server, pass as until a text that the server "
+	    "prints when it is ready. ");
 	buf_fmt(b, r->shared
 	    ? "Read the output of a task with task_output, and stop a task "
 	    "with kill_pid and task_id. "

@@ -143,8 +143,8 @@ struct job {
 	                             * discarded, because too many finished
 	                             * tasks had unread results; set only by
 	                             * session.c */
-	bool survivor_logged;       /* boris has logged that it cannot terminate
-	                             * the command */
+	bool survivor_logged;       /* whether the log says that boris cannot
+	                             * kill the command */
 	struct job_stream out;
 	struct job_stream err;
 	struct prompt prompt;       /* whether a program in the terminal is
