@@ -206,6 +206,8 @@ close_call(struct call *call, bool read)
 {
 	struct client *c = call->client;
 
+	if (call->sent && call->job != NULL && !call->shows_end)
+		call->job->sent_refs--;
 	if (call->sent)
 		list_remove(&c->sent, &call->node);
 	else
@@ -251,10 +253,10 @@ cancel_call(struct call *call)
 
 /* -- Results --------------------------------------------------------------- */
 
-/* Returns whether the session can remove the call's job, if the job has ended,
- * once the client has received the call's result (T3). Returns false if the
- * result reports the job as a running task, because the call has started a task
- * or the call's command has become a task. */
+/* Returns whether the session can remove the call's job once the client has
+ * received the call's result (T3). Returns false if the result reports the job
+ * as a running task. The job may then end before the result has been written,
+ * and a later result must report the end. */
 static bool
 shows_end(const struct call *call)
 {
@@ -264,7 +266,8 @@ shows_end(const struct call *call)
 	if (job == NULL || job->rejected != REJECT_NONE)
 		return true;
 	about = results_about(job, &call->request);
-	return about == ABOUT_COMMAND_END || about == ABOUT_TASK_STATE;
+	return job->state == JOB_FINISHED &&
+	    (about == ABOUT_COMMAND_END || about == ABOUT_TASK_STATE);
 }
 
 /* Returns whether the program appears to be waiting for Enter after the call's
@@ -389,8 +392,10 @@ static void
 undo_report(struct call *call)
 {
 	session_report_lost(call->client->session, call->report);
-	if (call->shows_output)
+	if (call->shows_output) {
 		restore_output(call);
+		session_unread(call->job);
+	}
 	if (call->job != NULL)
 		job_mark_prompt_lost(call->job, &call->request.prompt);
 }
@@ -456,6 +461,8 @@ hold_result(struct call *call)
 	leave_open(call);
 	list_append(&c->sent, &call->node);
 	call->sent = true;
+	if (call->job != NULL && !call->shows_end)
+		call->job->sent_refs++;
 }
 
 /* Sends the call's result, or an error if there is not enough memory for it.

@@ -173,8 +173,9 @@ struct job {
 	struct list_node node;  /* node of the job in `list` */
 	bool parallel;          /* the job can run in parallel with the other
 	                         * jobs of the session */
-	int refs;               /* number of open tool calls that refer to the
-	                         * job */
+	int refs;               /* number of tool calls that refer to the job */
+	int sent_refs;          /* number of these calls whose result reports
+	                         * the job as running and is being written */
 	bool read;              /* a client has received the final result of the
 	                         * task, or no result will report the task */
 

@@ -958,7 +958,7 @@ is_unreported_end(const struct job *job)
 {
 	if (!job_has_id(job) || job->read)
 		return false;
-	if (job->state != JOB_FINISHED || job->refs > 0)
+	if (job->state != JOB_FINISHED || job->refs > job->sent_refs)
 		return false;
 	return job->end_report == 0 && !is_unreported(job);
 }
@@ -1015,6 +1015,14 @@ session_unref(struct session *s, struct job *job, bool read)
 	if (read && job->state == JOB_FINISHED)
 		job->read = true;
 	drop_if_done(s, job);
+}
+
+void
+session_unread(struct job *job)
+{
+	/* A cancelled job has no result. */
+	if (job_has_id(job) && !job->cancelled)
+		job->read = false;
 }
 
 /* Adds the unreported ends of up to SESSION_ENDS_REPORTED tasks to the report.

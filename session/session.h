@@ -112,6 +112,9 @@ void session_ref(struct job *);
  * no tool call refers to it. A finished task is kept until `read` is set, that
  * is, until its final result has been sent (T3). */
 void session_unref(struct session *, struct job *, bool read);
+/* Makes a task that a client has read readable again, because a result with part
+ * of its output has been lost (H7). Does nothing if the job is no task. */
+void session_unread(struct job *);
 
 /* Each of the following functions iterates over one kind of job. It returns the
  * job following `after`, the first job if `after` is NULL, or NULL at the

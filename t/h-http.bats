@@ -1781,6 +1781,27 @@ disconnect_after_input() {
 	eventually is_gone pid
 }
 
+@test "H7, T3: if a task ends right after a result has reported it as running, it can still be read" {
+	start_http
+	open_session a
+	join_session b a
+	for i in {1..5}; do
+		post_bash_and_read a 'read <gate; exit 3' '{"run_in_background":true}'
+		task=$(plain task_id) pid=$(result pid)
+		kill -STOP "$server"
+		eventually is_stopped
+		release
+		eventually is_gone "$pid"
+		tool_message task_output '{"task_id":"'"$task"'"}'
+		post b "$message"
+		kill -CONT "$server"
+		read_answer b
+		[ "$(result status)" = '"completed"' ] ||
+			post_tool_and_read a task_output '{"task_id":"'"$task"'","wait":20000}'
+		is "$(result exit_code)" 3
+	done
+}
+
 # post_and_disconnect FUNCTION ARGUMENT...: Runs FUNCTION, which posts a message
 # on the connection `lost`, and closes the connection before the server reads
 # either.
