@@ -1105,8 +1105,8 @@ describe_bash(struct buf *b, const struct options *o, const struct caller *r)
 	    "ms) is terminated. ",
 	    default_timeout(o, r));
 	buf_fmt(b, "For jobs that take longer, use run_in_background with "
-	    "wait. To start a server, pass as until a text that the server "
-	    "prints when it is ready. ");
+	    "wait. To start a server, use until with text that it prints "
+	    "when ready. ");
 	buf_fmt(b, r->shared
 	    ? "Read the output of a task with task_output, and stop a task "
 	    "with kill_pid and task_id. "
