@@ -730,6 +730,7 @@ as_user() {
 	chmod 4750 asroot
 	chown $user . tmp gate
 	wrap=(setpriv --reuid="$user" --regid="$user" --clear-groups)
+	# shellcheck disable=SC2016 # The inner shell expands $(id -u).
 	"${wrap[@]}" ./asroot sh -c '[ "$(id -u)" = 0 ]' ||
 		skip 'set-user-ID programs have no effect here'
 }

@@ -127,6 +127,7 @@ connection_accept(struct connection *c, int listener, int64_t now)
 	union address a;
 	socklen_t len = sizeof(a);
 
+	memset(&a, 0, sizeof(a));
 	c->fd = accept(listener, &a.any, &len);
 	if (c->fd < 0)
 		return false;
