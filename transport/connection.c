@@ -50,7 +50,7 @@ static socklen_t
 parse_address(union address *a, const char *literal, int port)
 {
 	memset(a, 0, sizeof(*a));
-	if (strchr(literal, ':') == NULL) {
+	if (literal[strcspn(literal, ":")] == '\0') {
 		a->v4.sin_family = AF_INET;
 		a->v4.sin_port = htons((uint16_t)port);
 		inet_pton(AF_INET, literal, &a->v4.sin_addr);
