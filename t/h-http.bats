@@ -2233,20 +2233,49 @@ shows_new() {
 	[ -n "$(plain stdout)" ]
 }
 
-@test "H7, T3: output of a running task is returned again if it is not written completely" {
+# leave_task_unread: Starts a task that runs $LONG, waits for the gate and exits
+# with 3. Returns while boris is writing a result with the new output of the running
+# task, which the client a does not read.
+leave_task_unread() {
 	needs_linux
 	start_http
 	open_session a
 	join_session b a
-	post_bash_and_read b "$LONG; echo x >mark; read <gate" '"run_in_background":true'
-	task=$(plain task_id)
+	post_bash_and_read b "$LONG; echo x >mark; read <gate; exit 3" \
+		'"run_in_background":true'
+	task=$(plain task_id) pid=$(result pid)
 	await_file mark
 	answers_ping b
 	tool_message task_output '{"task_id":"'"$task"'","new":true,"limit":30000}'
 	post a "$message"
 	eventually is_being_sent
+}
+
+@test "H7, T3: output of a running task is returned again if it is not written completely" {
+	leave_task_unread
 	disconnect a
 	eventually shows_new
+}
+
+@test "H7, T8: the note that a task has ended does not wait until a result about it is written" {
+	leave_task_unread
+	release
+	eventually is_reaped "$pid"
+	post_bash_and_read b true
+	like "$(plain note)" "*task $task ended with exit code 3*"
+	read_answer a
+	is "$(result status)" '"running"'
+}
+
+@test "H7, T3: a task that was read can be read again if an earlier part of its output is lost" {
+	leave_task_unread
+	release
+	eventually is_reaped "$pid"
+	post_tool_and_read b task_output '{"task_id":"'"$task"'","new":true,"wait":20000}'
+	is "$(result status) $(plain stdout)" '"completed" '
+	disconnect a
+	eventually shows_new
+	is "$(result status) $(result exit_code)" '"completed" 3'
 }
 
 @test "H7: calls in a session proceed while a response is being written" {
